@@ -1,0 +1,163 @@
+//! The one error type: what happened, where (file, offset, tensor, option) and what to do about it.
+
+use std::fmt;
+
+/// Result of every fallible function of the crate.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// Everything that can go wrong with a file, an option or a device. Each kind has a stable
+/// [`Error::code`] that reaches JavaScript unchanged.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum Error {
+    /// The bytes of a file do not follow its format.
+    Format {
+        /// Name of the file as the caller gave it.
+        file: String,
+        /// Byte offset at which reading failed, where one is known.
+        offset: Option<u64>,
+        /// What was found and what was expected there.
+        what: String,
+    },
+    /// A well-formed file asks for something that is not implemented.
+    Unsupported {
+        /// Name of the file.
+        file: String,
+        /// The feature, and what is supported instead.
+        what: String,
+    },
+    /// The model description needs tensors that the file does not hold; all are named at once.
+    MissingTensor {
+        /// Name of the file.
+        file: String,
+        /// Names of the missing tensors.
+        tensors: Vec<String>,
+    },
+    /// A tensor is there but has another shape than the model description says.
+    Shape {
+        /// Name of the file.
+        file: String,
+        /// Name of the tensor.
+        tensor: String,
+        /// Expected shape, for example `[256, 1536]`.
+        expected: String,
+        /// The shape found.
+        got: String,
+    },
+    /// An option or argument of the caller is out of range.
+    InvalidArgument {
+        /// Name of the option in the public API (camelCase).
+        option: &'static str,
+        /// What was given and what is allowed.
+        what: String,
+    },
+    /// More memory is needed than there is.
+    OutOfMemory {
+        /// What needed the memory.
+        what: String,
+        /// Bytes asked for.
+        bytes: u64,
+    },
+    /// An invariant of this crate did not hold: a bug here, not in the input.
+    Internal {
+        /// The invariant.
+        what: String,
+    },
+}
+
+impl Error {
+    /// Stable code of the kind, the `ErrorCode` of the npm package.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Error::Format { .. } | Error::MissingTensor { .. } | Error::Shape { .. } => {
+                "model-corrupt"
+            }
+            Error::Unsupported { .. } => "model-unsupported",
+            Error::InvalidArgument { .. } => "invalid-argument",
+            Error::OutOfMemory { .. } => "out-of-memory",
+            Error::Internal { .. } => "internal",
+        }
+    }
+
+    /// Name of the file concerned, if one is.
+    pub fn file(&self) -> Option<&str> {
+        match self {
+            Error::Format { file, .. }
+            | Error::Unsupported { file, .. }
+            | Error::MissingTensor { file, .. }
+            | Error::Shape { file, .. } => Some(file),
+            _ => None,
+        }
+    }
+
+    /// Byte offset in [`Error::file`], if one is known.
+    pub fn offset(&self) -> Option<u64> {
+        match self {
+            Error::Format { offset, .. } => *offset,
+            _ => None,
+        }
+    }
+
+    /// Name of the (first) tensor concerned, if one is.
+    pub fn tensor(&self) -> Option<&str> {
+        match self {
+            Error::MissingTensor { tensors, .. } => tensors.first().map(String::as_str),
+            Error::Shape { tensor, .. } => Some(tensor),
+            _ => None,
+        }
+    }
+
+    /// Name of the option concerned, if one is.
+    pub fn option(&self) -> Option<&str> {
+        match self {
+            Error::InvalidArgument { option, .. } => Some(option),
+            _ => None,
+        }
+    }
+
+    /// Shorthand for [`Error::Format`] at a known offset.
+    pub fn format(file: &str, offset: u64, what: impl Into<String>) -> Self {
+        Error::Format { file: file.to_owned(), offset: Some(offset), what: what.into() }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Format { file, offset: Some(offset), what } => {
+                write!(
+                    f,
+                    "{file}, byte {offset}: {what}. The file is damaged or of another format; fetch it again"
+                )
+            }
+            Error::Format { file, offset: None, what } => {
+                write!(
+                    f,
+                    "{file}: {what}. The file is damaged or of another format; fetch it again"
+                )
+            }
+            Error::Unsupported { file, what } => write!(f, "{file}: not supported: {what}"),
+            Error::MissingTensor { file, tensors } => {
+                write!(
+                    f,
+                    "{file}: {} tensor(s) missing: {}. The file is incomplete or of another architecture",
+                    tensors.len(),
+                    tensors.join(", ")
+                )
+            }
+            Error::Shape { file, tensor, expected, got } => {
+                write!(f, "{file}: tensor {tensor} has shape {got}, expected {expected}")
+            }
+            Error::InvalidArgument { option, what } => write!(f, "{option}: {what}"),
+            Error::OutOfMemory { what, bytes } => {
+                write!(
+                    f,
+                    "out of memory: {what} needs {bytes} bytes. Unload another model or use a smaller one"
+                )
+            }
+            Error::Internal { what } => write!(f, "internal error (please report it): {what}"),
+        }
+    }
+}
+
+impl std::error::Error for Error {}

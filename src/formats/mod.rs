@@ -1,0 +1,60 @@
+//! Model files: bytes → names, dtypes, shapes and byte ranges. No arithmetic happens here.
+
+use crate::error::{Error, Result};
+use std::{borrow::Cow, ops::Range};
+
+/// A file read by ranges, so that no reader needs the whole of it in memory. In a browser worker it
+/// stands on a `Blob`; natively on bytes or a file.
+pub trait ByteSource {
+    /// Name of the file, for errors.
+    fn name(&self) -> &str;
+    /// Length in bytes.
+    fn len(&self) -> u64;
+    /// Whether the file holds nothing.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+    /// The bytes of `range`. A range that leaves the file is an [`Error::Format`].
+    fn read(&self, range: Range<u64>) -> Result<Cow<'_, [u8]>>;
+}
+
+/// A file held in memory.
+pub struct MemoryFile {
+    name: String,
+    bytes: Vec<u8>,
+}
+
+impl MemoryFile {
+    /// Wraps the bytes of a file called `name`.
+    pub fn new(name: impl Into<String>, bytes: Vec<u8>) -> Self {
+        Self { name: name.into(), bytes }
+    }
+}
+
+impl ByteSource for MemoryFile {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn len(&self) -> u64 {
+        self.bytes.len() as u64
+    }
+
+    fn read(&self, range: Range<u64>) -> Result<Cow<'_, [u8]>> {
+        let ends = usize::try_from(range.start).ok().zip(usize::try_from(range.end).ok());
+        ends.and_then(|(start, end)| self.bytes.get(start..end)).map(Cow::Borrowed).ok_or_else(
+            || {
+                Error::format(
+                    &self.name,
+                    range.start,
+                    format!(
+                        "bytes {}..{} asked for, the file has {}",
+                        range.start,
+                        range.end,
+                        self.bytes.len()
+                    ),
+                )
+            },
+        )
+    }
+}

@@ -1,0 +1,7 @@
+//! Transformers in the page: one attention block for encoder-only, decoder-only and encoder–decoder models.
+//!
+//! `ARCHITECTURE.md` has the map of the code and the direction of its imports.
+
+pub mod error;
+pub mod formats;
+pub mod text;

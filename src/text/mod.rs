@@ -1,0 +1,1 @@
+//! Text: tokenizers, sentence segmentation, and the book-keeping of ranges in the source string.
