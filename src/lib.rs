@@ -4,4 +4,6 @@
 
 pub mod error;
 pub mod formats;
+pub mod ops;
+pub mod ops;
 pub mod text;

@@ -1,0 +1,263 @@
+//! What a transformer asks of a device: the composites its block is made of, one trait, every device.
+//!
+//! Activations are row-major float32 `[rows, columns]`. Several sequences lie one under the other in the
+//! same tensor (ragged, never padded), so no result depends on what else is in the batch. Calls record
+//! work in order (the CPU does it at once); only [`Ops::read`] and [`Ops::read_chosen`] wait for it.
+
+pub mod attention;
+
+use crate::error::Result;
+use std::ops::Range;
+
+pub use attention::{AttentionArgs, AttentionSegment, KeyValue, Mask, View};
+
+/// How the rows that enter an int8 matrix product are quantised.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum ActivationQuant {
+    /// Not at all: a float32 product.
+    None,
+    /// `round(x · multiplier)`, clamped to ±127; the multiplier was measured when the model was made.
+    Static(f32),
+    /// As `Static`, with `127 / max |x|` of each row.
+    PerRow,
+}
+
+/// Weights of one matrix as the file holds them.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Weights {
+    /// `[out_features, in_features]` float32 rows.
+    F32(Vec<f32>),
+    /// `[out_features, in_features]` int8 rows; value = int8 / multiplier.
+    Int8 {
+        /// Quantised values.
+        values: Vec<i8>,
+        /// Quantisation multiplier.
+        multiplier: f32,
+    },
+}
+
+/// One matrix of a linear map, `y = x · Wᵀ + b`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LinearPart {
+    /// Its name, for errors.
+    pub name: String,
+    /// Columns of its output.
+    pub out_features: usize,
+    /// The matrix, `[out_features, in_features]`.
+    pub weights: Weights,
+    /// `[out_features]`.
+    pub bias: Option<Vec<f32>>,
+    /// Treatment of its input; `None` goes with float32 weights.
+    pub activation: ActivationQuant,
+}
+
+/// A table of `[rows, columns]`: token embeddings, and the output projection that may be tied to them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TableSource {
+    /// Its name, for errors.
+    pub name: String,
+    /// Number of rows (tokens).
+    pub rows: usize,
+    /// Width of a row (hidden size).
+    pub columns: usize,
+    /// The values, row after row.
+    pub weights: Weights,
+}
+
+/// Layer normalisation, `(x − mean) / √(variance + eps) · scale + bias` over each row (Ba et al. 2016).
+#[derive(Debug, Clone, PartialEq)]
+pub struct NormSource {
+    /// `[hidden_size]`.
+    pub scale: Vec<f32>,
+    /// `[hidden_size]`; absent in models trained without.
+    pub bias: Option<Vec<f32>>,
+    /// Added to the variance.
+    pub eps: f32,
+}
+
+/// Non-linearity of a feed-forward layer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Activation {
+    /// `max(x, 0)`.
+    Relu,
+    /// `x · sigmoid(x)` (Ramachandran et al. 2017), also called SiLU.
+    Swish,
+    /// `x · sigmoid(1.702 · x)`, the sigmoid approximation of Hendrycks and Gimpel (2016), as Marian computes it.
+    GeluSigmoid,
+}
+
+/// The residual stream: what each sublayer reads from and adds to. A normalisation that follows a
+/// sublayer (post-norm) waits in `pending_norm` until the next reader, so that a device may fuse it.
+pub struct Residual<'w, O: Ops + ?Sized> {
+    /// `[rows, hidden_size]`.
+    pub x: O::Tensor,
+    /// Normalisation to apply before anything reads `x`.
+    pub pending_norm: Option<&'w O::Norm>,
+}
+
+/// A chosen continuation of one row.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Choice {
+    /// Token id in the vocabulary.
+    pub id: u32,
+    /// Log-probability over all candidates of the row, barred ones included.
+    pub log_prob: f32,
+}
+
+/// What a device must be able to do to run every model of this crate.
+pub trait Ops {
+    /// Float32 activations, `[rows, columns]`.
+    type Tensor;
+    /// Packed weights of one or several matrices with the same input, concatenated by columns.
+    type Linear;
+    /// Packed layer normalisation.
+    type Norm;
+    /// Rows looked up by id.
+    type Table;
+    /// Rows of a table prepared as an output projection, with their ids.
+    type OutputProjection;
+    /// Choices not yet read back.
+    type Chosen;
+
+    // ---- loading
+
+    /// Packs matrices that share an input of `in_features`; their outputs lie side by side.
+    fn linear(&self, in_features: usize, parts: Vec<LinearPart>) -> Result<Self::Linear>;
+    /// Packs a layer normalisation.
+    fn norm(&self, source: NormSource) -> Result<Self::Norm>;
+    /// Packs a table.
+    fn table(&self, source: TableSource) -> Result<Self::Table>;
+    /// Prepares the rows `ids` of `table` (all of them if `None`) as the output projection of some rows.
+    /// `bias` has one entry a table row. `barred` ids are scored but never chosen.
+    fn output_projection(
+        &self,
+        table: &Self::Table,
+        bias: Option<&[f32]>,
+        activation: ActivationQuant,
+        ids: Option<&[u32]>,
+        barred: &[u32],
+    ) -> Result<Self::OutputProjection>;
+
+    // ---- tensors
+
+    /// A tensor of zeros.
+    fn zeros(&mut self, rows: usize, columns: usize) -> Self::Tensor;
+    /// A tensor of given values, row after row.
+    fn upload(&mut self, rows: usize, columns: usize, values: &[f32]) -> Self::Tensor;
+    /// `[rows, columns]`.
+    fn shape(&self, tensor: &Self::Tensor) -> (usize, usize);
+    /// The rows `rows` of `tensor`, in that order: beams reordered, sequences dropped or doubled.
+    fn select_rows(&mut self, tensor: &Self::Tensor, rows: &[usize]) -> Self::Tensor;
+    /// Writes `from[row, column..]` as the new last row of `cache`, which grows by one row; the width is the cache's.
+    fn append_row(
+        &mut self,
+        cache: &mut Self::Tensor,
+        from: &Self::Tensor,
+        row: usize,
+        column: usize,
+    );
+    /// A copy.
+    fn copy(&mut self, tensor: &Self::Tensor) -> Self::Tensor;
+
+    // ---- composites
+
+    /// `[tokens, hidden_size]`: row i is `table[tokens[i]] · scale + positions[i]`; a token of `None` is a zero row
+    /// (plus its position). `positions` is `[tokens, hidden_size]`.
+    fn embed(
+        &mut self,
+        table: &Self::Table,
+        tokens: &[Option<u32>],
+        scale: f32,
+        positions: Option<&Self::Tensor>,
+    ) -> Result<Self::Tensor>;
+    /// `norm(stream) · Wᵀ + b`, `[rows, out_features]`: queries, keys and values side by side, a recurrent cell's
+    /// input, or one of them. `norm` is the sublayer's own (pre-norm).
+    fn project_qkv(
+        &mut self,
+        stream: &mut Residual<'_, Self>,
+        norm: Option<&Self::Norm>,
+        weights: &Self::Linear,
+    ) -> Self::Tensor;
+    /// `input · Wᵀ + b` of rows that are no residual stream: cross-attention's keys and values from the encoder output.
+    fn project(&mut self, input: &Self::Tensor, weights: &Self::Linear) -> Self::Tensor;
+    /// softmax(q·kᵀ·scale)·v for every head, `[query rows, num_heads · head_dim]`, and the weights
+    /// of the heads asked for, `[query rows · heads asked, longest kv_len]`, 0 past a row's own keys.
+    fn attention(
+        &mut self,
+        args: &AttentionArgs<'_, Self::Tensor>,
+    ) -> Result<(Self::Tensor, Option<Self::Tensor>)>;
+    /// `stream += context · Wᵀ + b`; then `norm` is pending.
+    fn project_out_residual<'w>(
+        &mut self,
+        context: &Self::Tensor,
+        weights: &Self::Linear,
+        stream: &mut Residual<'w, Self>,
+        norm: Option<&'w Self::Norm>,
+    );
+    /// `stream += context`, for models without an output projection; then `norm` is pending.
+    fn add_residual<'w>(
+        &mut self,
+        context: &Self::Tensor,
+        stream: &mut Residual<'w, Self>,
+        norm: Option<&'w Self::Norm>,
+    );
+    /// `activation(norm(stream) · Wᵀ + b)`, `[rows, intermediate_size]`.
+    fn mlp_in(
+        &mut self,
+        stream: &mut Residual<'_, Self>,
+        norm: Option<&Self::Norm>,
+        weights: &Self::Linear,
+        activation: Activation,
+    ) -> Self::Tensor;
+    /// `activation(hidden · Wᵀ + b)`: a further layer between the two of a usual feed-forward block.
+    fn mlp_middle(
+        &mut self,
+        hidden: &Self::Tensor,
+        weights: &Self::Linear,
+        activation: Activation,
+    ) -> Self::Tensor;
+    /// `stream += hidden · Wᵀ + b`; then `norm` is pending.
+    fn mlp_out_residual<'w>(
+        &mut self,
+        hidden: &Self::Tensor,
+        weights: &Self::Linear,
+        stream: &mut Residual<'w, Self>,
+        norm: Option<&'w Self::Norm>,
+    );
+    /// One step of the simple recurrent unit with relu (Kim et al. 2019). `projected` is `[rows, 2 · hidden_size]`,
+    /// x·W then x·Wf + bf; `state` `[rows, hidden_size]` becomes `f∘state + (1 − f)∘x·W` with f = sigmoid(x·Wf + bf);
+    /// `stream += relu(state)`; then `norm` is pending.
+    fn ssru_residual<'w>(
+        &mut self,
+        projected: &Self::Tensor,
+        state: &mut Self::Tensor,
+        stream: &mut Residual<'w, Self>,
+        norm: Option<&'w Self::Norm>,
+    );
+    /// Applies the pending normalisation, if any, then `norm`, if any, and gives the rows up.
+    fn finish(&mut self, stream: Residual<'_, Self>, norm: Option<&Self::Norm>) -> Self::Tensor;
+    /// Logits of the rows `rows` of `hidden` over the projection's candidates, `[rows, candidates]`.
+    fn logits(
+        &mut self,
+        hidden: &Self::Tensor,
+        rows: Range<usize>,
+        output: &Self::OutputProjection,
+    ) -> Self::Tensor;
+    /// The `k` likeliest candidates of each row, best first (ties: the smaller id); fewer if there are fewer.
+    fn choose(
+        &mut self,
+        logits: &Self::Tensor,
+        output: &Self::OutputProjection,
+        k: usize,
+    ) -> Self::Chosen;
+
+    // ---- reading back
+
+    /// Waits for the recorded work and reads choices: for each row its choices, best first.
+    fn read_chosen(
+        &mut self,
+        chosen: Self::Chosen,
+    ) -> impl Future<Output = Result<Vec<Vec<Choice>>>>;
+    /// Waits for the recorded work and reads a tensor, row after row.
+    fn read(&mut self, tensor: &Self::Tensor) -> impl Future<Output = Result<Vec<f32>>>;
+}
