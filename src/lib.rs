@@ -5,5 +5,4 @@
 pub mod error;
 pub mod formats;
 pub mod ops;
-pub mod ops;
 pub mod text;
