@@ -1,1 +1,3 @@
 //! Text: tokenizers, sentence segmentation, and the book-keeping of ranges in the source string.
+
+pub mod sentencepiece;

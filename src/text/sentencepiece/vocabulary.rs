@@ -1,0 +1,167 @@
+//! The pieces of a model and the ways to find one: by id, by text, by prefix.
+
+use super::{
+    proto::{ModelProto, PieceKind},
+    trie::Trie,
+};
+use crate::error::{Error, Result};
+
+/// Pieces in id order, with tries over those that can be met in text and those that cannot.
+pub(super) struct Vocabulary {
+    pieces: Vec<VocabularyPiece>,
+    /// Normal, user-defined and unused pieces.
+    pub found: Trie,
+    /// Unknown, control and byte pieces.
+    reserved: Trie,
+    /// User-defined symbols, which nothing may split or change.
+    pub whole: Trie,
+    pub unknown_id: u32,
+    pub eos_id: Option<u32>,
+    /// Ids of the 256 byte pieces, if unknown characters are spelled in bytes.
+    byte_ids: Option<Vec<u32>>,
+    /// Lowest and highest score of the normal pieces.
+    pub min_score: f32,
+    pub max_score: f32,
+}
+
+struct VocabularyPiece {
+    text: Box<str>,
+    score: f32,
+    kind: PieceKind,
+}
+
+impl Vocabulary {
+    pub fn new(file: &str, model: &ModelProto) -> Result<Self> {
+        let mut pieces = Vec::with_capacity(model.pieces.len());
+        let (mut found, mut reserved, mut whole) = (Vec::new(), Vec::new(), Vec::new());
+        let mut unknown_id = None;
+        let mut byte_ids = vec![None; 256];
+        let (mut min_score, mut max_score) = (f32::MAX, f32::MIN_POSITIVE);
+        for (id, piece) in (0u32..).zip(&model.pieces) {
+            let error = |what: String| Err(Error::format(file, piece.offset, what));
+            let key = (piece.text.as_bytes(), id);
+            match piece.kind {
+                PieceKind::Normal => {
+                    found.push(key);
+                    min_score = min_score.min(piece.score);
+                    max_score = max_score.max(piece.score);
+                }
+                PieceKind::Unused => found.push(key),
+                PieceKind::UserDefined => {
+                    found.push(key);
+                    whole.push(key);
+                }
+                PieceKind::Control => reserved.push(key),
+                PieceKind::Unknown => {
+                    reserved.push(key);
+                    if unknown_id.replace(id).is_some() {
+                        return error("a second piece of type unknown".to_owned());
+                    }
+                }
+                PieceKind::Byte => {
+                    reserved.push(key);
+                    if !model.trainer.byte_fallback {
+                        return error("a byte piece in a model without byte fallback".to_owned());
+                    }
+                    let slot =
+                        byte_value(piece.text).and_then(|byte| byte_ids.get_mut(usize::from(byte)));
+                    let Some(slot) = slot else {
+                        return error(format!(
+                            "byte piece {:?} is none of <0x00>..<0xFF>",
+                            piece.text
+                        ));
+                    };
+                    *slot = Some(id);
+                }
+            }
+            pieces.push(VocabularyPiece {
+                text: piece.text.into(),
+                score: piece.score,
+                kind: piece.kind,
+            });
+        }
+        let no_place = |what: &str| Error::Format {
+            file: file.to_owned(),
+            offset: None,
+            what: what.to_owned(),
+        };
+        let byte_ids = if model.trainer.byte_fallback {
+            let ids: Option<Vec<u32>> = byte_ids.into_iter().collect();
+            Some(ids.ok_or_else(|| no_place("byte fallback is on, but byte pieces are missing"))?)
+        } else {
+            None
+        };
+        let build = |keys| {
+            Trie::build(keys).map_err(|(first, second)| {
+                let piece = model.pieces.get(second as usize);
+                Error::format(
+                    file,
+                    piece.map_or(0, |piece| piece.offset),
+                    format!("piece {second} has the text of piece {first}"),
+                )
+            })
+        };
+        let mut vocabulary = Self {
+            pieces,
+            found: build(found)?,
+            reserved: build(reserved)?,
+            whole: build(whole)?,
+            unknown_id: unknown_id.ok_or_else(|| no_place("no piece of type unknown"))?,
+            eos_id: None,
+            byte_ids,
+            min_score,
+            max_score,
+        };
+        let eos = Some(model.trainer.eos_piece).filter(|piece| !piece.is_empty()).unwrap_or("</s>");
+        vocabulary.eos_id =
+            Some(vocabulary.id(eos)).filter(|&id| vocabulary.kind(id) == Some(PieceKind::Control));
+        Ok(vocabulary)
+    }
+
+    pub fn len(&self) -> usize {
+        self.pieces.len()
+    }
+
+    pub fn text(&self, id: u32) -> Option<&str> {
+        self.pieces.get(id as usize).map(|piece| &*piece.text)
+    }
+
+    pub fn kind(&self, id: u32) -> Option<PieceKind> {
+        self.pieces.get(id as usize).map(|piece| piece.kind)
+    }
+
+    pub fn score(&self, id: u32) -> f32 {
+        self.pieces.get(id as usize).map_or(0.0, |piece| piece.score)
+    }
+
+    pub fn is(&self, id: u32, kind: PieceKind) -> bool {
+        self.kind(id) == Some(kind)
+    }
+
+    /// The id of a piece by its text; that of unknown if there is none.
+    pub fn id(&self, text: &str) -> u32 {
+        let key = text.as_bytes();
+        self.reserved.get(key).or_else(|| self.found.get(key)).unwrap_or(self.unknown_id)
+    }
+
+    /// The id of a byte piece, in a model with byte fallback.
+    pub fn byte_id(&self, byte: u8) -> Option<u32> {
+        self.byte_ids.as_ref()?.get(usize::from(byte)).copied()
+    }
+
+    /// The byte that a piece of kind [`PieceKind::Byte`] stands for.
+    pub fn byte(&self, id: u32) -> Option<u8> {
+        self.pieces
+            .get(id as usize)
+            .filter(|piece| piece.kind == PieceKind::Byte)
+            .and_then(|piece| byte_value(&piece.text))
+    }
+}
+
+/// The byte written `<0xNN>`, with capital digits.
+fn byte_value(text: &str) -> Option<u8> {
+    let digits = text.strip_prefix("<0x")?.strip_suffix('>')?;
+    let valid =
+        digits.len() == 2 && digits.bytes().all(|digit| matches!(digit, b'0'..=b'9' | b'A'..=b'F'));
+    u8::from_str_radix(digits, 16).ok().filter(|_| valid)
+}
