@@ -19,6 +19,17 @@ pub enum Error {
         /// What was found and what was expected there.
         what: String,
     },
+    /// A tensor of a file is damaged: its header contradicts itself, or its data cannot be read.
+    Tensor {
+        /// Name of the file.
+        file: String,
+        /// Name of the tensor.
+        tensor: String,
+        /// Byte offset of the offending header field or value.
+        offset: u64,
+        /// What was found and what was expected there.
+        what: String,
+    },
     /// A well-formed file asks for something that is not implemented.
     Unsupported {
         /// Name of the file.
@@ -69,9 +80,10 @@ impl Error {
     /// Stable code of the kind, the `ErrorCode` of the npm package.
     pub fn code(&self) -> &'static str {
         match self {
-            Error::Format { .. } | Error::MissingTensor { .. } | Error::Shape { .. } => {
-                "model-corrupt"
-            }
+            Error::Format { .. }
+            | Error::Tensor { .. }
+            | Error::MissingTensor { .. }
+            | Error::Shape { .. } => "model-corrupt",
             Error::Unsupported { .. } => "model-unsupported",
             Error::InvalidArgument { .. } => "invalid-argument",
             Error::OutOfMemory { .. } => "out-of-memory",
@@ -83,6 +95,7 @@ impl Error {
     pub fn file(&self) -> Option<&str> {
         match self {
             Error::Format { file, .. }
+            | Error::Tensor { file, .. }
             | Error::Unsupported { file, .. }
             | Error::MissingTensor { file, .. }
             | Error::Shape { file, .. } => Some(file),
@@ -94,6 +107,7 @@ impl Error {
     pub fn offset(&self) -> Option<u64> {
         match self {
             Error::Format { offset, .. } => *offset,
+            Error::Tensor { offset, .. } => Some(*offset),
             _ => None,
         }
     }
@@ -102,7 +116,7 @@ impl Error {
     pub fn tensor(&self) -> Option<&str> {
         match self {
             Error::MissingTensor { tensors, .. } => tensors.first().map(String::as_str),
-            Error::Shape { tensor, .. } => Some(tensor),
+            Error::Shape { tensor, .. } | Error::Tensor { tensor, .. } => Some(tensor),
             _ => None,
         }
     }
@@ -134,6 +148,12 @@ impl fmt::Display for Error {
                 write!(
                     f,
                     "{file}: {what}. The file is damaged or of another format; fetch it again"
+                )
+            }
+            Error::Tensor { file, tensor, offset, what } => {
+                write!(
+                    f,
+                    "{file}, byte {offset}, tensor {tensor}: {what}. The file is damaged or of another format; fetch it again"
                 )
             }
             Error::Unsupported { file, what } => write!(f, "{file}: not supported: {what}"),

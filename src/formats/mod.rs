@@ -1,5 +1,11 @@
 //! Model files: bytes → names, dtypes, shapes and byte ranges. No arithmetic happens here.
 
+pub mod marian;
+pub mod marian_config;
+mod marian_header;
+pub mod shortlist;
+mod yaml_scalar;
+
 use crate::error::{Error, Result};
 use std::{borrow::Cow, ops::Range};
 
@@ -57,4 +63,9 @@ impl ByteSource for MemoryFile {
             },
         )
     }
+}
+
+/// The little-endian u64 at `at`, where `bytes` holds one.
+fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
+    bytes.get(at..)?.first_chunk().map(|eight| u64::from_le_bytes(*eight))
 }
