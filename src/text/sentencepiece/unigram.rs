@@ -5,6 +5,10 @@ use super::{Part, proto::PieceKind, trie::Trie, vocabulary::Vocabulary};
 /// How far below the worst piece an unknown character scores.
 const UNKNOWN_PENALTY: f32 = 10.0;
 
+/// When a path's total falls below this, all open paths are set back by it, so that float32 keeps
+/// telling them apart in very long texts.
+const LOWEST_TOTAL: f32 = -100_000.0;
+
 /// Best path that ends at one byte of the text.
 #[derive(Clone, Copy)]
 struct Best {
@@ -16,21 +20,29 @@ struct Best {
 
 /// Splits normalised text. Time is its length times that of the longest piece.
 ///
-/// Scores are kept in float32 and compared in float64 before they are rounded, and the first of equal
-/// paths stays: what the reference library does, down to the rounding.
+/// Totals are float32, added from left to right, and the first of equal paths stays: the ties of the
+/// reference library, down to the rounding.
 pub(super) fn segment(vocabulary: &Vocabulary, text: &str) -> Vec<Part> {
     let bytes = text.as_bytes();
     let unknown_score = vocabulary.min_score - UNKNOWN_PENALTY;
     let mut best =
         vec![Best { id: vocabulary.unknown_id, score: 0.0, start: None }; bytes.len() + 1];
+    let mut furthest = 0;
     for (start, first) in text.char_indices() {
-        let before = best.get(start).map_or(0.0, |node| node.score);
-        let mut offer = |end: usize, id: u32, score: f64| {
-            let score = score + f64::from(before);
+        let mut before = best.get(start).map_or(0.0, |node| node.score);
+        if before < LOWEST_TOTAL {
+            for node in best.get_mut(start..=furthest).unwrap_or_default() {
+                node.score -= before;
+            }
+            before = 0.0;
+        }
+        let mut offer = |end: usize, id: u32, score: f32| {
+            let score = score + before;
+            furthest = furthest.max(end);
             if let Some(node) = best.get_mut(end)
-                && (node.start.is_none() || score > f64::from(node.score))
+                && (node.start.is_none() || score > node.score)
             {
-                *node = Best { id, score: score as f32, start: Some(start) };
+                *node = Best { id, score, start: Some(start) };
             }
         };
         let mut covered = false;
@@ -42,16 +54,14 @@ pub(super) fn segment(vocabulary: &Vocabulary, text: &str) -> Vec<Part> {
             let score = match vocabulary.kind(id) {
                 Some(PieceKind::Unused) => continue,
                 // Better than any normal piece of the same length, so that it is always taken.
-                Some(PieceKind::UserDefined) => {
-                    f64::from(length as f32 * vocabulary.max_score) - 0.1
-                }
-                _ => f64::from(vocabulary.score(id)),
+                Some(PieceKind::UserDefined) => (length as f32 * vocabulary.max_score) - 0.1,
+                _ => vocabulary.score(id),
             };
             offer(start + length, id, score);
             covered |= length == first.len_utf8();
         }
         if !covered {
-            offer(start + first.len_utf8(), vocabulary.unknown_id, f64::from(unknown_score));
+            offer(start + first.len_utf8(), vocabulary.unknown_id, unknown_score);
         }
     }
     let mut parts = Vec::new();
