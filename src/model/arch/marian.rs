@@ -1,0 +1,416 @@
+//! Marian transformers (Junczys-Dowmunt et al. 2018), the format of the Firefox-Translations models.
+//!
+//! Names and defaults follow the files: an option that an older file lacks has the value Marian gives it.
+
+use crate::error::{Error, Result};
+use crate::formats::marian::{MarianConfig, MarianFile};
+use crate::model::{
+    ActivationKind, AttentionSpec, BlockSpec, EncoderDecoderSpec, KeyValueInput, LinearSpec,
+    MatrixLayout, MixerKind, MixerSpec, MlpSpec, NormSpec, OutputSpec, Positions, SpecialTokens,
+    StackConfig, StackSpec, SublayerNorms,
+};
+
+/// Marian's layer normalisation adds this to the variance.
+const NORM_EPS: f32 = 1e-9;
+/// No public model comes near; a larger figure is a damaged file.
+const MAX_DEPTH: u64 = 1024;
+
+/// The description of the model in `file`.
+pub fn describe(file: &MarianFile) -> Result<EncoderDecoderSpec> {
+    let options = Options::read(file)?;
+    let embeddings = Embeddings::find(file, &options)?;
+    let encoder = options.stack(file, Side::Encoder, &embeddings.source)?;
+    let decoder = options.stack(file, Side::Decoder, &embeddings.target)?;
+    let alignment_layer = options.alignment_layer(decoder.blocks.len())?;
+    Ok(EncoderDecoderSpec {
+        encoder,
+        decoder,
+        output: embeddings.output,
+        special: SpecialTokens { end: 0, unknown: 1 },
+        alignment: (alignment_layer, 0),
+    })
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Encoder,
+    Decoder,
+}
+
+/// What is done to a stream before or after a sublayer: Marian's strings of one letter an operation.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+struct Process {
+    add: bool,
+    norm: bool,
+}
+
+struct Options<'a> {
+    file: &'a str,
+    config: &'a MarianConfig,
+    hidden_size: usize,
+    num_heads: usize,
+    preprocess: Process,
+    postprocess: Process,
+    embedding_norm: bool,
+    top_norm: bool,
+    activation: ActivationKind,
+    mlp_depth: usize,
+    intermediate_size: usize,
+    projection: bool,
+    decoder_mixer: MixerKind,
+}
+
+impl<'a> Options<'a> {
+    fn read(file: &'a MarianFile) -> Result<Self> {
+        let config = file.config();
+        let name = file.name();
+        let unsupported =
+            |what: String| Error::Unsupported { file: name.to_owned(), what };
+        let kind = config.string("type").unwrap_or("transformer");
+        if kind != "transformer" {
+            return Err(unsupported(format!("model type '{kind}'; known: transformer")));
+        }
+        let hidden_size = required(config, name, "dim-emb")?;
+        let num_heads = integer(config, name, "transformer-heads", 8)?;
+        if num_heads == 0 || hidden_size % num_heads != 0 || hidden_size % 2 != 0 {
+            return Err(invalid(name, format!(
+                "dim-emb {hidden_size} must be even and a multiple of transformer-heads {num_heads}"
+            )));
+        }
+        let process = |key: &str, default: &str| parse_process(config, name, key, default);
+        let preprocess = process("transformer-preprocess", "")?;
+        let postprocess = process("transformer-postprocess", "dan")?;
+        if preprocess.add || !postprocess.add {
+            return Err(unsupported(
+                "a sublayer without a residual (transformer-postprocess must add: 'da' or 'dan')"
+                    .to_owned(),
+            ));
+        }
+        let emb = process("transformer-postprocess-emb", "d")?;
+        let top = process("transformer-postprocess-top", "")?;
+        if emb.add || top.add {
+            return Err(unsupported(
+                "a residual around the embeddings or after the last layer".to_owned(),
+            ));
+        }
+        let activation = match config.string("transformer-ffn-activation").unwrap_or("swish") {
+            "relu" => ActivationKind::Relu,
+            "swish" => ActivationKind::Swish,
+            "gelu" => ActivationKind::GeluSigmoid,
+            other => {
+                return Err(unsupported(format!(
+                    "transformer-ffn-activation '{other}'; known: relu, swish, gelu"
+                )));
+            }
+        };
+        let decoder_mixer = match config.string("transformer-decoder-autoreg").unwrap_or("self-attention") {
+            "self-attention" => MixerKind::SelfAttention,
+            "rnn" => match config.string("dec-cell").unwrap_or("gru") {
+                "ssru" => MixerKind::Ssru,
+                other => {
+                    return Err(unsupported(format!("decoder cell '{other}'; known: ssru")));
+                }
+            },
+            other => {
+                return Err(unsupported(format!(
+                    "transformer-decoder-autoreg '{other}'; known: self-attention, rnn"
+                )));
+            }
+        };
+        for key in ["ulr", "transformer-pool", "transformer-rnn-projection"] {
+            if config.boolean(key)?.unwrap_or(false) {
+                return Err(unsupported(format!("option {key}")));
+            }
+        }
+        if integer(config, name, "lemma-dim-emb", 0)? != 0 {
+            return Err(unsupported("factored vocabularies (lemma-dim-emb)".to_owned()));
+        }
+        if config.list("input-types")?.is_some_and(|types| types.len() > 1) {
+            return Err(unsupported("more than one input stream (input-types)".to_owned()));
+        }
+        Ok(Self {
+            file: name,
+            config,
+            hidden_size,
+            num_heads,
+            preprocess,
+            postprocess,
+            embedding_norm: emb.norm,
+            top_norm: top.norm,
+            activation,
+            mlp_depth: integer(config, name, "transformer-ffn-depth", 2)?,
+            intermediate_size: integer(config, name, "transformer-dim-ffn", 2048)?,
+            projection: !config.boolean("transformer-no-projection")?.unwrap_or(false),
+            decoder_mixer,
+        })
+    }
+
+    fn stack(&self, file: &MarianFile, side: Side, table: &Table) -> Result<StackSpec> {
+        let (prefix, depth_key) = match side {
+            Side::Encoder => ("encoder", "enc-depth"),
+            Side::Decoder => ("decoder", "dec-depth"),
+        };
+        let depth = depth(self.config, self.file, depth_key)?;
+        let tied = self.config.list("transformer-tied-layers")?.unwrap_or_default();
+        let mut blocks = Vec::new();
+        for index in 0..depth {
+            let layer = tied_layer(&tied, index, self.file)?;
+            blocks.push(self.block(side, &format!("{prefix}_l{layer}")));
+        }
+        let has = |name: &str| file.find(name).is_some();
+        let norm = |name: &str, suffix: &str| NormSpec {
+            scale: format!("{name}_scale{suffix}"),
+            bias: Some(format!("{name}_bias{suffix}")),
+        };
+        // Files differ in where they put the norm of the embeddings: with or without the suffix of a pre-norm.
+        let embedding_norm = self.embedding_norm.then(|| {
+            let name = format!("{prefix}_emb_ln");
+            let suffix = if has(&format!("{name}_scale_pre")) { "_pre" } else { "" };
+            norm(&name, suffix)
+        });
+        Ok(StackSpec {
+            config: StackConfig {
+                hidden_size: self.hidden_size,
+                num_heads: self.num_heads,
+                num_kv_heads: self.num_heads,
+                head_dim: self.hidden_size / self.num_heads,
+                mixer: match side {
+                    Side::Encoder => MixerKind::SelfAttention,
+                    Side::Decoder => self.decoder_mixer,
+                },
+                causal: side == Side::Decoder,
+                // Marian normalises the queries' input alone.
+                key_value_input: KeyValueInput::Residual,
+                activation: self.activation,
+                positions: Positions::SinusoidalHalves,
+                embedding_scale: libm::sqrtf(self.hidden_size as f32),
+                norm_eps: NORM_EPS,
+            },
+            embedding: table.name.clone(),
+            vocab_size: table.rows,
+            embedding_norm,
+            blocks,
+            final_norm: self.top_norm.then(|| norm(&format!("{prefix}_top_ln"), "")),
+        })
+    }
+
+    fn block(&self, side: Side, prefix: &str) -> BlockSpec {
+        let recurrent = side == Side::Decoder && self.decoder_mixer == MixerKind::Ssru;
+        let mixer = if recurrent {
+            let name = format!("{prefix}_rnn");
+            MixerSpec::Ssru {
+                input: self.square(&format!("{name}_W"), None),
+                forget: self.square(&format!("{name}_Wf"), Some(format!("{name}_bf"))),
+                norms: self.norms(&format!("{name}_ln"), &format!("{name}_ffn_ln")),
+            }
+        } else {
+            MixerSpec::SelfAttention(self.attention(&format!("{prefix}_self")))
+        };
+        let cross_attention =
+            (side == Side::Decoder).then(|| self.attention(&format!("{prefix}_context")));
+        BlockSpec { mixer, cross_attention, mlp: self.mlp(&format!("{prefix}_ffn")) }
+    }
+
+    fn attention(&self, name: &str) -> AttentionSpec {
+        let map = |part: &str| {
+            self.square(&format!("{name}_W{part}"), Some(format!("{name}_b{part}")))
+        };
+        let norm = format!("{name}_Wo_ln");
+        AttentionSpec {
+            q: map("q"),
+            k: map("k"),
+            v: map("v"),
+            out: self.projection.then(|| map("o")),
+            norms: self.norms(&norm, &norm),
+        }
+    }
+
+    fn mlp(&self, name: &str) -> MlpSpec {
+        let norm = format!("{name}_ffn_ln");
+        let width = |index: usize| {
+            if index == 0 || index == self.mlp_depth { self.hidden_size } else { self.intermediate_size }
+        };
+        let layers = (0..self.mlp_depth)
+            .map(|index| {
+                let number = index + 1;
+                let bias = Some(format!("{name}_b{number}"));
+                linear(&format!("{name}_W{number}"), bias, width(index), width(number))
+            })
+            .collect();
+        MlpSpec { layers, norms: self.norms(&norm, &norm) }
+    }
+
+    fn square(&self, weight: &str, bias: Option<String>) -> LinearSpec {
+        linear(weight, bias, self.hidden_size, self.hidden_size)
+    }
+
+    fn norms(&self, before: &str, after: &str) -> SublayerNorms {
+        SublayerNorms {
+            before: self.preprocess.norm.then(|| NormSpec {
+                scale: format!("{before}_scale_pre"),
+                bias: Some(format!("{before}_bias_pre")),
+            }),
+            after: self.postprocess.norm.then(|| NormSpec {
+                scale: format!("{after}_scale"),
+                bias: Some(format!("{after}_bias")),
+            }),
+        }
+    }
+
+    /// 0-based layer whose first head is trained as the word alignment: `last`, or a 1-based number.
+    fn alignment_layer(&self, depth: usize) -> Result<usize> {
+        let key = "transformer-guided-alignment-layer";
+        match self.config.string(key) {
+            None | Some("last") => Ok(depth.saturating_sub(1)),
+            Some(number) => number
+                .parse::<usize>()
+                .ok()
+                .filter(|layer| (1..=depth).contains(layer))
+                .map(|layer| layer - 1)
+                .ok_or_else(|| {
+                    invalid(self.file, format!("{key} '{number}' is neither 'last' nor 1 to {depth}"))
+                }),
+        }
+    }
+}
+
+struct Table {
+    name: String,
+    rows: usize,
+}
+
+struct Embeddings {
+    source: Table,
+    target: Table,
+    output: OutputSpec,
+}
+
+impl Embeddings {
+    /// Which tables there are tells more surely than the options how they are tied.
+    fn find(file: &MarianFile, options: &Options<'_>) -> Result<Self> {
+        let shape = |name: &str| file.find(name).map(|tensor| tensor.shape.clone());
+        let table = |name: &str| -> Result<Option<Table>> {
+            match shape(name).as_deref() {
+                None => Ok(None),
+                Some(&[rows, columns]) if columns == options.hidden_size => {
+                    Ok(Some(Table { name: name.to_owned(), rows }))
+                }
+                Some(got) => Err(Error::Shape {
+                    file: file.name().to_owned(),
+                    tensor: name.to_owned(),
+                    expected: format!("[vocabulary, {}]", options.hidden_size),
+                    got: format!("{got:?}"),
+                }),
+            }
+        };
+        let missing = |name: &str| Error::MissingTensor {
+            file: file.name().to_owned(),
+            tensors: vec![name.to_owned()],
+        };
+        let (source, target) = match table("Wemb")? {
+            Some(shared) => {
+                let target = Table { name: shared.name.clone(), rows: shared.rows };
+                (shared, target)
+            }
+            None => (
+                table("encoder_Wemb")?.ok_or_else(|| missing("Wemb or encoder_Wemb"))?,
+                table("decoder_Wemb")?.ok_or_else(|| missing("decoder_Wemb"))?,
+            ),
+        };
+        let untied = [
+            ("decoder_ff_logit_out_Wt", MatrixLayout::OutIn),
+            ("decoder_ff_logit_out_W", MatrixLayout::InOut),
+        ]
+        .into_iter()
+        .find(|(name, _)| file.find(name).is_some());
+        let (name, layout) = untied.unwrap_or((&target.name, MatrixLayout::OutIn));
+        let bias = "decoder_ff_logit_out_b";
+        let omitted = options.config.boolean("output-omit-bias")?.unwrap_or(false);
+        let output = OutputSpec {
+            table: name.to_owned(),
+            layout,
+            bias: (!omitted).then(|| bias.to_owned()),
+            // The selected rows of the output matrix have no name of their own when Marian measures them.
+            activation_multiplier: vec![
+                "none_QuantMultA".to_owned(),
+                format!("{name}_QuantMultA"),
+            ],
+            vocab_size: target.rows,
+        };
+        Ok(Self { source, target, output })
+    }
+}
+
+fn linear(weight: &str, bias: Option<String>, in_features: usize, out_features: usize) -> LinearSpec {
+    LinearSpec {
+        weight: weight.to_owned(),
+        bias,
+        activation_multiplier: vec![format!("{weight}_QuantMultA")],
+        in_features,
+        out_features,
+        layout: MatrixLayout::InOut,
+    }
+}
+
+/// `transformer-tied-layers` lists, for each layer, the 1-based layer whose weights it uses.
+fn tied_layer(tied: &[String], index: usize, file: &str) -> Result<usize> {
+    match tied.get(index) {
+        None => Ok(index + 1),
+        Some(layer) => layer.parse::<usize>().ok().filter(|layer| *layer >= 1).ok_or_else(|| {
+            invalid(file, format!("transformer-tied-layers has '{layer}', not a layer number"))
+        }),
+    }
+}
+
+fn parse_process(config: &MarianConfig, file: &str, key: &str, default: &str) -> Result<Process> {
+    let mut process = Process::default();
+    for letter in config.string(key).unwrap_or(default).chars() {
+        match letter {
+            'd' => {} // drop-out, absent when translating
+            'a' => process.add = true,
+            // Order matters: a sum after the norm is another network.
+            'n' => process.norm = true,
+            other => {
+                return Err(Error::Unsupported {
+                    file: file.to_owned(),
+                    what: format!("operation '{other}' in {key}; known: d, a, n"),
+                });
+            }
+        }
+        if letter == 'a' && process.norm {
+            return Err(Error::Unsupported {
+                file: file.to_owned(),
+                what: format!("{key} adds after it normalises; known: 'a' before 'n'"),
+            });
+        }
+    }
+    Ok(process)
+}
+
+fn depth(config: &MarianConfig, file: &str, key: &str) -> Result<usize> {
+    let depth = integer(config, file, key, 1)?;
+    if depth == 0 || depth as u64 > MAX_DEPTH {
+        return Err(invalid(file, format!("{key} is {depth}, expected 1 to {MAX_DEPTH}")));
+    }
+    Ok(depth)
+}
+
+fn required(config: &MarianConfig, file: &str, key: &str) -> Result<usize> {
+    match integer(config, file, key, 0)? {
+        0 => Err(invalid(file, format!("its configuration lacks {key}"))),
+        value => Ok(value),
+    }
+}
+
+/// Widths are bounded so that no product of two can overflow.
+fn integer(config: &MarianConfig, file: &str, key: &str, default: usize) -> Result<usize> {
+    let value = config.integer(key)?.unwrap_or(default as u64);
+    if value > 1 << 24 {
+        return Err(invalid(file, format!("{key} is {value}, more than any model has")));
+    }
+    Ok(value as usize)
+}
+
+fn invalid(file: &str, what: String) -> Error {
+    Error::Format { file: file.to_owned(), offset: None, what }
+}

@@ -1,0 +1,3 @@
+//! One file an architecture: its configuration and tensor names mapped to a description, and nothing else.
+
+pub mod marian;

@@ -1,0 +1,96 @@
+//! The block. Encoder-only, decoder-only and encoder–decoder models are made of it and of nothing else:
+//! the mask, the cross-attention and the positions are all that differs.
+
+use super::attention::{HeadWeights, MultiHeadAttention, Rows};
+use super::kv_cache::{CrossKv, LayerState};
+use super::load::Loader;
+use super::mlp::Mlp;
+use super::recurrent::Ssru;
+use crate::error::Result;
+use crate::model::{BlockSpec, MixerSpec, StackConfig};
+use crate::ops::{Ops, Residual};
+
+/// What lets a position see others.
+pub enum Mixer<O: Ops> {
+    /// Self-attention over the positions the mask shows.
+    SelfAttention(MultiHeadAttention<O>),
+    /// A recurrent state.
+    Ssru(Ssru<O>),
+}
+
+/// Mixer, cross-attention where there is an encoder, feed-forward; each added to the residual stream.
+pub struct Block<O: Ops> {
+    mixer: Mixer<O>,
+    cross_attention: Option<MultiHeadAttention<O>>,
+    mlp: Mlp<O>,
+}
+
+/// What a block looks at besides its stream.
+pub struct BlockInput<'a, O: Ops> {
+    /// Rows of each sequence in the stream.
+    pub rows: &'a [Rows],
+    /// Memory of the mixer, in decoding.
+    pub state: Option<&'a mut LayerState<O>>,
+    /// Keys and values of the encoder's output and, for each row of the stream, its source's rows in them.
+    pub cross: Option<(&'a CrossKv<O>, &'a [Rows])>,
+    /// Heads of the cross-attention whose weights are wanted.
+    pub cross_weights_of: &'a [usize],
+}
+
+impl<O: Ops> Block<O> {
+    /// Loads its weights.
+    pub fn load(load: &Loader<'_, O>, spec: &BlockSpec, config: &StackConfig) -> Result<Self> {
+        let mixer = match &spec.mixer {
+            MixerSpec::SelfAttention(attention) => {
+                Mixer::SelfAttention(MultiHeadAttention::load_self(load, attention, config)?)
+            }
+            MixerSpec::Ssru { input, forget, norms } => {
+                Mixer::Ssru(Ssru::load(load, input, forget, norms, config)?)
+            }
+        };
+        let cross = spec.cross_attention.as_ref();
+        Ok(Self {
+            mixer,
+            cross_attention: cross
+                .map(|attention| MultiHeadAttention::load_cross(load, attention, config))
+                .transpose()?,
+            mlp: Mlp::load(load, &spec.mlp, config)?,
+        })
+    }
+
+    /// The mixer's memory before the first token of `rows` sequences.
+    pub fn empty_state(&self, ops: &mut O, rows: usize) -> LayerState<O> {
+        match &self.mixer {
+            Mixer::SelfAttention(attention) => attention.empty_cache(ops, rows),
+            Mixer::Ssru(ssru) => ssru.empty_state(ops, rows),
+        }
+    }
+
+    /// Cross-attention's keys and values of an encoder's output; none in a block without.
+    pub fn project_cross(&self, ops: &mut O, encoder_output: &O::Tensor) -> Result<Option<CrossKv<O>>> {
+        let cross = self.cross_attention.as_ref();
+        cross.map(|attention| attention.project_cross(ops, encoder_output)).transpose()
+    }
+
+    /// Moves the stream through the block; gives the weights of the cross-attention heads asked for.
+    pub fn forward<'w>(
+        &'w self,
+        ops: &mut O,
+        stream: &mut Residual<'w, O>,
+        input: BlockInput<'_, O>,
+    ) -> Result<HeadWeights<O>> {
+        match &self.mixer {
+            Mixer::SelfAttention(attention) => {
+                attention.forward_self(ops, stream, input.rows, input.state, &[])?;
+            }
+            Mixer::Ssru(ssru) => ssru.forward(ops, stream, input.state)?,
+        }
+        let mut weights = None;
+        if let (Some(attention), Some((kv, sources))) = (&self.cross_attention, input.cross) {
+            weights =
+                attention.forward_cross(ops, stream, kv, sources, input.cross_weights_of)?;
+        }
+        self.mlp.forward(ops, stream);
+        Ok(weights)
+    }
+}

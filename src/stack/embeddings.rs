@@ -1,0 +1,63 @@
+//! Token embeddings plus positions: where a sequence enters a stack.
+
+use crate::model::Positions;
+use crate::ops::Ops;
+
+/// Positions that are added to the embeddings, as a table that grows with the longest sequence seen.
+pub struct PositionTable {
+    kind: Positions,
+    hidden_size: usize,
+    values: Vec<f32>, // [positions so far, hidden_size]
+}
+
+impl PositionTable {
+    /// An empty table for rows of `hidden_size`.
+    pub fn new(kind: Positions, hidden_size: usize) -> Self {
+        Self { kind, hidden_size, values: Vec::new() }
+    }
+
+    /// `[positions.len(), hidden_size]`, the rows of the given positions.
+    pub fn rows<O: Ops>(&mut self, ops: &mut O, positions: &[usize]) -> O::Tensor {
+        let width = self.hidden_size;
+        let needed = positions.iter().max().map_or(0, |last| last + 1);
+        for position in self.values.len() / width.max(1)..needed {
+            match self.kind {
+                Positions::SinusoidalHalves => {
+                    self.values.extend(sinusoidal_halves(position, width));
+                }
+            }
+        }
+        let mut rows = Vec::with_capacity(positions.len() * width);
+        for position in positions {
+            rows.extend(self.values.iter().skip(position * width).take(width));
+        }
+        ops.upload(positions.len(), width, &rows)
+    }
+}
+
+/// See [`Positions::SinusoidalHalves`].
+fn sinusoidal_halves(position: usize, width: usize) -> Vec<f32> {
+    let half = width / 2;
+    // A model two wide has one frequency, 1.
+    let step = libm::log(10_000.0) / (half.max(2) - 1) as f64;
+    let angle = |i: usize| position as f64 * libm::exp(-step * i as f64);
+    let sines = (0..half).map(|i| libm::sin(angle(i)) as f32);
+    let cosines = (0..half).map(|i| libm::cos(angle(i)) as f32);
+    sines.chain(cosines).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn positions_follow_the_formula() {
+        // Width 6: frequencies 1, 1/100, 1/10000.
+        let row = sinusoidal_halves(3, 6);
+        let expected = [0.141_120_f32, 0.029_995_5, 0.000_3, -0.989_992_5, 0.999_55, 0.999_999_95];
+        for (value, expected) in row.iter().zip(expected) {
+            assert!((value - expected).abs() < 1e-6, "{row:?}");
+        }
+        assert_eq!(sinusoidal_halves(0, 4), [0.0, 0.0, 1.0, 1.0]);
+    }
+}

@@ -1,0 +1,129 @@
+//! An encoder–decoder: two stacks of the same block and an output projection.
+
+use super::attention::{HeadWeights, Rows};
+use super::kv_cache::{CrossKv, DecoderState};
+use super::load::{Loader, Precision};
+use super::transformer::{DecoderInput, Transformer};
+use crate::error::Result;
+use crate::formats::TensorFile;
+use crate::model::{EncoderDecoderSpec, SpecialTokens};
+use crate::ops::{ActivationQuant, Ops};
+use std::rc::Rc;
+
+/// A loaded encoder–decoder model.
+pub struct EncoderDecoder<O: Ops> {
+    encoder: Transformer<O>,
+    decoder: Transformer<O>,
+    output_table: Rc<O::Table>,
+    output_bias: Option<Vec<f32>>,
+    output_activation: ActivationQuant,
+    special: SpecialTokens,
+    alignment: (usize, usize),
+    vocab_size: usize,
+}
+
+/// Encoded sources: all that a decoder needs of them.
+pub struct Encoded<O: Ops> {
+    /// Keys and values, one a decoder block.
+    pub cross: Vec<CrossKv<O>>,
+    /// Rows of each source in them.
+    pub rows: Vec<Rows>,
+}
+
+/// Result of one decoding step.
+pub struct StepOutput<O: Ops> {
+    /// `[rows, hidden_size]`.
+    pub hidden: O::Tensor,
+    /// Weights of the alignment head, `[rows, longest source]`.
+    pub alignment: HeadWeights<O>,
+}
+
+impl<O: Ops> EncoderDecoder<O> {
+    /// Loads the model `spec` describes from `file`.
+    pub fn load(
+        ops: &O,
+        file: &dyn TensorFile,
+        spec: &EncoderDecoderSpec,
+        precision: Precision,
+    ) -> Result<Self> {
+        let load = Loader { ops, file, precision };
+        load.require(&spec.tensor_names())?;
+        let table = |stack: &crate::model::StackSpec| {
+            load.table(&stack.embedding, stack.vocab_size, stack.config.hidden_size).map(Rc::new)
+        };
+        let source = table(&spec.encoder)?;
+        let target = if spec.decoder.embedding == spec.encoder.embedding {
+            Rc::clone(&source)
+        } else {
+            table(&spec.decoder)?
+        };
+        let output = &spec.output;
+        let output_table = if output.table == spec.decoder.embedding {
+            Rc::clone(&target)
+        } else {
+            Rc::new(load.output_table(output, spec.decoder.config.hidden_size)?)
+        };
+        let output_bias =
+            output.bias.as_deref().map(|bias| load.vector(bias, output.vocab_size)).transpose()?;
+        Ok(Self {
+            encoder: Transformer::load(&load, &spec.encoder, source)?,
+            decoder: Transformer::load(&load, &spec.decoder, target)?,
+            output_table,
+            output_bias,
+            output_activation: load.output_activation(output)?,
+            special: spec.special,
+            alignment: spec.alignment,
+            vocab_size: output.vocab_size,
+        })
+    }
+
+    /// Tokens with a meaning of their own.
+    pub fn special(&self) -> SpecialTokens {
+        self.special
+    }
+
+    /// Target tokens there are.
+    pub fn vocab_size(&self) -> usize {
+        self.vocab_size
+    }
+
+    /// Encodes sources (each with its end token) and projects the keys and values of every decoder block.
+    pub fn encode(&self, ops: &mut O, sources: &[&[u32]]) -> Result<Encoded<O>> {
+        let (output, rows) = self.encoder.encode(ops, sources)?;
+        Ok(Encoded { cross: self.decoder.project_cross(ops, &output)?, rows })
+    }
+
+    /// A decoder that has seen nothing, for `rows` hypotheses.
+    pub fn start(&self, ops: &mut O, rows: usize) -> DecoderState<O> {
+        self.decoder.empty_state(ops, rows)
+    }
+
+    /// Moves every hypothesis one token on; `sources[row]` is the index of its source in `encoded`.
+    pub fn decode_step(
+        &self,
+        ops: &mut O,
+        encoded: &Encoded<O>,
+        state: &mut DecoderState<O>,
+        tokens: &[Option<u32>],
+        sources: &[usize],
+        with_alignment: bool,
+    ) -> Result<StepOutput<O>> {
+        let rows: Vec<Rows> =
+            sources.iter().filter_map(|source| encoded.rows.get(*source).cloned()).collect();
+        let input = DecoderInput {
+            state,
+            cross: &encoded.cross,
+            sources: &rows,
+            weights_of: with_alignment.then_some(self.alignment),
+        };
+        let (hidden, alignment) = self.decoder.decode_step(ops, tokens, input)?;
+        Ok(StepOutput { hidden, alignment })
+    }
+
+    /// The output projection over the target tokens `ids`, or over all.
+    pub fn output_projection(&self, ops: &O, ids: Option<&[u32]>) -> Result<O::OutputProjection> {
+        let barred = [self.special.unknown];
+        let bias = self.output_bias.as_deref();
+        ops.output_projection(&self.output_table, bias, self.output_activation, ids, &barred)
+    }
+}

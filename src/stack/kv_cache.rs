@@ -1,0 +1,60 @@
+//! What a decoder remembers of the tokens before: keys and values, or one recurrent state.
+
+use crate::error::{Error, Result};
+use crate::ops::Ops;
+
+/// Memory of one mixer over a batch of rows (one row a hypothesis).
+pub enum LayerState<O: Ops> {
+    /// One tensor a row, `[past_len, 2 · num_kv_heads · head_dim]`: keys, then values.
+    Kv(Vec<O::Tensor>),
+    /// `[rows, hidden_size]`.
+    Recurrent(O::Tensor),
+}
+
+impl<O: Ops> LayerState<O> {
+    /// Keeps the rows `rows`, in that order; a row may be kept several times (beams that split).
+    pub fn reorder(&mut self, ops: &mut O, rows: &[usize]) -> Result<()> {
+        match self {
+            LayerState::Recurrent(state) => *state = ops.select_rows(state, rows),
+            LayerState::Kv(caches) => {
+                let mut kept = Vec::with_capacity(rows.len());
+                for row in rows {
+                    let cache = caches.get(*row).ok_or_else(|| Error::Internal {
+                        what: format!("row {row} of a cache of {}", caches.len()),
+                    })?;
+                    kept.push(ops.copy(cache));
+                }
+                *caches = kept;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Memory of a whole decoder over a batch of rows.
+pub struct DecoderState<O: Ops> {
+    /// One a block.
+    pub layers: Vec<LayerState<O>>,
+    /// Tokens each row has seen.
+    pub past_len: Vec<usize>,
+}
+
+impl<O: Ops> DecoderState<O> {
+    /// Keeps the rows `rows`, in that order.
+    pub fn reorder(&mut self, ops: &mut O, rows: &[usize]) -> Result<()> {
+        if rows.iter().copied().eq(0..self.past_len.len()) {
+            return Ok(());
+        }
+        for layer in &mut self.layers {
+            layer.reorder(ops, rows)?;
+        }
+        self.past_len = rows.iter().filter_map(|row| self.past_len.get(*row).copied()).collect();
+        Ok(())
+    }
+}
+
+/// Keys and values of cross-attention for one block: projected once an input.
+pub struct CrossKv<O: Ops> {
+    /// `[source rows, 2 · num_kv_heads · head_dim]`: keys, then values.
+    pub kv: O::Tensor,
+}

@@ -1,0 +1,213 @@
+//! Weights by name from a file into packed form, one tensor after the other.
+
+use crate::error::{Error, Result};
+use crate::formats::{TensorData, TensorFile};
+use crate::model::{LinearSpec, MatrixLayout, NormSpec, OutputSpec, SublayerNorms};
+use crate::ops::{ActivationQuant, LinearPart, NormSource, Ops, TableSource, Weights};
+
+/// Arithmetic of the matrix products.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Precision {
+    /// Int8 where the file's weights are quantised, else float32.
+    #[default]
+    Auto,
+    /// Float32 throughout; int8 weights are expanded.
+    Float32,
+    /// Int8 throughout; float32 weights are quantised by their largest magnitude.
+    Int8,
+}
+
+/// Reads the tensors a description names.
+pub struct Loader<'a, O> {
+    /// The device that packs them.
+    pub ops: &'a O,
+    /// The file.
+    pub file: &'a dyn TensorFile,
+    /// Arithmetic asked for.
+    pub precision: Precision,
+}
+
+/// Normalisations of a sublayer, packed.
+pub struct Norms<O: Ops> {
+    /// Of its input.
+    pub before: Option<O::Norm>,
+    /// Of the stream after it.
+    pub after: Option<O::Norm>,
+}
+
+impl<O: Ops> Loader<'_, O> {
+    /// All names the file lacks, in one error.
+    pub fn require(&self, names: &[&str]) -> Result<()> {
+        let absent = |name: &&&str| self.file.find(name).is_none();
+        let tensors: Vec<String> =
+            names.iter().filter(absent).map(|name| (*name).to_owned()).collect();
+        if tensors.is_empty() {
+            return Ok(());
+        }
+        Err(Error::MissingTensor { file: self.file.name().to_owned(), tensors })
+    }
+
+    /// Linear maps of the same input, side by side.
+    pub fn linear(&self, specs: &[&LinearSpec]) -> Result<O::Linear> {
+        let in_features = specs.first().map_or(0, |spec| spec.in_features);
+        let parts = specs.iter().map(|spec| self.part(spec)).collect::<Result<_>>()?;
+        self.ops.linear(in_features, parts)
+    }
+
+    fn part(&self, spec: &LinearSpec) -> Result<LinearPart> {
+        let shape = match spec.layout {
+            MatrixLayout::InOut => [spec.in_features, spec.out_features],
+            MatrixLayout::OutIn => [spec.out_features, spec.in_features],
+        };
+        let weights = self.matrix(&spec.weight, shape, spec.layout)?;
+        let bias =
+            spec.bias.as_deref().map(|name| self.vector(name, spec.out_features)).transpose()?;
+        Ok(LinearPart {
+            name: spec.weight.clone(),
+            out_features: spec.out_features,
+            activation: self.activation(&weights, &spec.activation_multiplier)?,
+            weights: self.quantised(weights),
+            bias,
+        })
+    }
+
+    /// A matrix as rows of output features, whatever its layout in the file.
+    fn matrix(&self, name: &str, shape: [usize; 2], layout: MatrixLayout) -> Result<Weights> {
+        Ok(match self.tensor(name, &shape)? {
+            TensorData::F32(values) => Weights::F32(match layout {
+                MatrixLayout::OutIn => values,
+                MatrixLayout::InOut => transpose(&values, shape[0], shape[1]),
+            }),
+            TensorData::Int8 { values, multiplier } => Weights::Int8 { values, multiplier },
+        })
+    }
+
+    /// Treatment of the rows that meet these weights.
+    fn activation(&self, weights: &Weights, names: &[String]) -> Result<ActivationQuant> {
+        let quantised = matches!(weights, Weights::Int8 { .. });
+        let int8 = match self.precision {
+            Precision::Auto => quantised,
+            Precision::Float32 => false,
+            Precision::Int8 => true,
+        };
+        if !int8 {
+            return Ok(ActivationQuant::None);
+        }
+        let Some(name) = names.iter().find(|name| self.file.find(name).is_some()) else {
+            return Ok(ActivationQuant::PerRow);
+        };
+        match self.vector(name, 1)?.first() {
+            Some(&multiplier) if multiplier.is_finite() && multiplier > 0.0 => {
+                Ok(ActivationQuant::Static(multiplier))
+            }
+            found => Err(Error::Format {
+                file: self.file.name().to_owned(),
+                offset: self.file.find(name).map(|tensor| tensor.bytes.start),
+                what: format!("activation multiplier {name} is {found:?}, expected above 0"),
+            }),
+        }
+    }
+
+    /// Float32 weights become int8 if that is what was asked for.
+    fn quantised(&self, weights: Weights) -> Weights {
+        match weights {
+            Weights::F32(values) if self.precision == Precision::Int8 => quantise(&values),
+            other => other,
+        }
+    }
+
+    /// The embedding table `name`, `[rows, columns]`.
+    pub fn table(&self, name: &str, rows: usize, columns: usize) -> Result<O::Table> {
+        let weights = self.matrix(name, [rows, columns], MatrixLayout::OutIn)?;
+        let weights = self.quantised(weights);
+        self.ops.table(TableSource { name: name.to_owned(), rows, columns, weights })
+    }
+
+    /// An output projection that is not tied to an embedding table.
+    pub fn output_table(&self, spec: &OutputSpec, columns: usize) -> Result<O::Table> {
+        let (name, rows) = (&spec.table, spec.vocab_size);
+        let shape = match spec.layout {
+            MatrixLayout::InOut => [columns, rows],
+            MatrixLayout::OutIn => [rows, columns],
+        };
+        let weights = self.quantised(self.matrix(name, shape, spec.layout)?);
+        self.ops.table(TableSource { name: name.clone(), rows, columns, weights })
+    }
+
+    /// Treatment of the rows that meet the output projection.
+    pub fn output_activation(&self, spec: &OutputSpec) -> Result<ActivationQuant> {
+        // Only the kind of the weights matters here, not their values.
+        let int8 = self.file.find(&spec.table).is_some_and(|tensor| tensor.dtype.is_int8());
+        let kind = if int8 {
+            Weights::Int8 { values: Vec::new(), multiplier: 1.0 }
+        } else {
+            Weights::F32(Vec::new())
+        };
+        self.activation(&kind, &spec.activation_multiplier)
+    }
+
+    /// A layer normalisation over rows of `width`.
+    pub fn norm(&self, spec: &NormSpec, width: usize, eps: f32) -> Result<O::Norm> {
+        let scale = self.vector(&spec.scale, width)?;
+        let bias = spec.bias.as_deref().map(|name| self.vector(name, width)).transpose()?;
+        self.ops.norm(NormSource { scale, bias, eps })
+    }
+
+    /// The normalisations around a sublayer.
+    pub fn norms(&self, spec: &SublayerNorms, width: usize, eps: f32) -> Result<Norms<O>> {
+        let one = |spec: &Option<NormSpec>| {
+            spec.as_ref().map(|spec| self.norm(spec, width, eps)).transpose()
+        };
+        Ok(Norms { before: one(&spec.before)?, after: one(&spec.after)? })
+    }
+
+    /// A vector of `len` float32 values; the file may have it as `[len]` or `[1, len]`.
+    pub fn vector(&self, name: &str, len: usize) -> Result<Vec<f32>> {
+        match self.tensor(name, &[len])? {
+            TensorData::F32(values) => Ok(values),
+            TensorData::Int8 { .. } => Err(Error::Format {
+                file: self.file.name().to_owned(),
+                offset: self.file.find(name).map(|tensor| tensor.bytes.start),
+                what: format!("tensor {name} is int8, expected float32"),
+            }),
+        }
+    }
+
+    /// The values of a tensor whose shape, leading ones aside, is `shape`.
+    fn tensor(&self, name: &str, shape: &[usize]) -> Result<TensorData> {
+        self.require(&[name])?;
+        let Some(tensor) = self.file.find(name) else {
+            return Err(Error::Internal { what: format!("{name} vanished") });
+        };
+        if significant(&tensor.shape) != significant(shape) {
+            return Err(Error::Shape {
+                file: self.file.name().to_owned(),
+                tensor: name.to_owned(),
+                expected: format!("{shape:?}"),
+                got: format!("{:?}", tensor.shape),
+            });
+        }
+        self.file.read(tensor)
+    }
+}
+
+/// A shape without its leading ones.
+fn significant(shape: &[usize]) -> &[usize] {
+    let ones = shape.iter().take_while(|dim| **dim == 1).count();
+    shape.get(ones..).unwrap_or_default()
+}
+
+/// `[rows, columns]` → `[columns, rows]`.
+fn transpose(values: &[f32], rows: usize, columns: usize) -> Vec<f32> {
+    (0..columns)
+        .flat_map(|column| values.iter().skip(column).step_by(columns.max(1)).take(rows).copied())
+        .collect()
+}
+
+/// Symmetric quantisation by the largest magnitude: value ≈ int8 / multiplier, |int8| ≤ 127.
+fn quantise(values: &[f32]) -> Weights {
+    let largest = values.iter().fold(0.0_f32, |largest, value| largest.max(value.abs()));
+    let multiplier = if largest > 0.0 { 127.0 / largest } else { 1.0 };
+    let values = values.iter().map(|value| libm::rintf(value * multiplier) as i8).collect();
+    Weights::Int8 { values, multiplier }
+}

@@ -1,0 +1,15 @@
+//! The one forward pass: embeddings, blocks of mixer + optional cross-attention + feed-forward, caches.
+
+pub mod attention;
+pub mod block;
+pub mod embeddings;
+pub mod encoder_decoder;
+pub mod kv_cache;
+pub mod load;
+pub mod mlp;
+pub mod recurrent;
+pub mod transformer;
+
+pub use encoder_decoder::{Encoded, EncoderDecoder, StepOutput};
+pub use kv_cache::DecoderState;
+pub use load::Precision;

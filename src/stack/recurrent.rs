@@ -1,0 +1,52 @@
+//! Recurrent mixers: one state vector instead of keys and values of every token before.
+
+use super::kv_cache::LayerState;
+use super::load::{Loader, Norms};
+use crate::error::{Error, Result};
+use crate::model::{LinearSpec, StackConfig, SublayerNorms};
+use crate::ops::{Ops, Residual};
+
+/// Simple recurrent unit with relu (Kim et al. 2019).
+pub struct Ssru<O: Ops> {
+    input_and_forget: O::Linear, // [hidden_size → 2 · hidden_size]
+    norms: Norms<O>,
+    hidden_size: usize,
+}
+
+impl<O: Ops> Ssru<O> {
+    /// Loads its weights.
+    pub fn load(
+        load: &Loader<'_, O>,
+        input: &LinearSpec,
+        forget: &LinearSpec,
+        norms: &SublayerNorms,
+        config: &StackConfig,
+    ) -> Result<Self> {
+        Ok(Self {
+            input_and_forget: load.linear(&[input, forget])?,
+            norms: load.norms(norms, config.hidden_size, config.norm_eps)?,
+            hidden_size: config.hidden_size,
+        })
+    }
+
+    /// The state before the first token.
+    pub fn empty_state(&self, ops: &mut O, rows: usize) -> LayerState<O> {
+        LayerState::Recurrent(ops.zeros(rows, self.hidden_size))
+    }
+
+    /// One step of every row: the state moves on, its output is added to the stream.
+    pub fn forward<'w>(
+        &'w self,
+        ops: &mut O,
+        stream: &mut Residual<'w, O>,
+        state: Option<&mut LayerState<O>>,
+    ) -> Result<()> {
+        let Some(LayerState::Recurrent(state)) = state else {
+            return Err(Error::Internal { what: "a recurrent mixer without its state".to_owned() });
+        };
+        let projected =
+            ops.project_qkv(stream, self.norms.before.as_ref(), &self.input_and_forget);
+        ops.ssru_residual(&projected, state, stream, self.norms.after.as_ref());
+        Ok(())
+    }
+}

@@ -1,0 +1,137 @@
+//! A stack of blocks behind its embeddings: the same for encoders and decoders.
+
+use super::attention::{HeadWeights, Rows};
+use super::block::{Block, BlockInput};
+use super::embeddings::PositionTable;
+use super::kv_cache::{CrossKv, DecoderState};
+use super::load::Loader;
+use crate::error::{Error, Result};
+use crate::model::StackSpec;
+use crate::ops::{Ops, Residual};
+use std::{cell::RefCell, rc::Rc};
+
+/// Embeddings, blocks, last normalisation.
+pub struct Transformer<O: Ops> {
+    embedding: Rc<O::Table>,
+    embedding_scale: f32,
+    embedding_norm: Option<O::Norm>,
+    positions: RefCell<PositionTable>,
+    blocks: Vec<Block<O>>,
+    final_norm: Option<O::Norm>,
+}
+
+/// What a decoder looks at besides its tokens.
+pub struct DecoderInput<'a, O: Ops> {
+    /// Its memory.
+    pub state: &'a mut DecoderState<O>,
+    /// One a block.
+    pub cross: &'a [CrossKv<O>],
+    /// For each row, its source's rows in `cross`.
+    pub sources: &'a [Rows],
+    /// Block and head whose cross-attention weights are wanted.
+    pub weights_of: Option<(usize, usize)>,
+}
+
+impl<O: Ops> Transformer<O> {
+    /// Loads the blocks; `embedding` may be shared with another stack.
+    pub fn load(load: &Loader<'_, O>, spec: &StackSpec, embedding: Rc<O::Table>) -> Result<Self> {
+        let config = &spec.config;
+        let norm = |spec: &Option<_>| {
+            let spec = spec.as_ref();
+            spec.map(|spec| load.norm(spec, config.hidden_size, config.norm_eps)).transpose()
+        };
+        Ok(Self {
+            embedding,
+            embedding_scale: config.embedding_scale,
+            embedding_norm: norm(&spec.embedding_norm)?,
+            positions: RefCell::new(PositionTable::new(config.positions, config.hidden_size)),
+            blocks: spec
+                .blocks
+                .iter()
+                .map(|block| Block::load(load, block, config))
+                .collect::<Result<_>>()?,
+            final_norm: norm(&spec.final_norm)?,
+        })
+    }
+
+    /// Memory of `rows` sequences of which nothing was seen.
+    pub fn empty_state(&self, ops: &mut O, rows: usize) -> DecoderState<O> {
+        DecoderState {
+            layers: self.blocks.iter().map(|block| block.empty_state(ops, rows)).collect(),
+            past_len: vec![0; rows],
+        }
+    }
+
+    /// Cross-attention's keys and values of every block, once for an encoder's output.
+    pub fn project_cross(&self, ops: &mut O, encoder_output: &O::Tensor) -> Result<Vec<CrossKv<O>>> {
+        let mut cross = Vec::with_capacity(self.blocks.len());
+        for block in &self.blocks {
+            cross.extend(block.project_cross(ops, encoder_output)?);
+        }
+        Ok(cross)
+    }
+
+    /// Encodes complete sequences, laid one under the other: `[all tokens, hidden_size]`.
+    pub fn encode(&self, ops: &mut O, sequences: &[&[u32]]) -> Result<(O::Tensor, Vec<Rows>)> {
+        let mut rows = Vec::with_capacity(sequences.len());
+        let mut tokens = Vec::new();
+        let mut positions = Vec::new();
+        for sequence in sequences {
+            rows.push(tokens.len()..tokens.len() + sequence.len());
+            tokens.extend(sequence.iter().copied().map(Some));
+            positions.extend(0..sequence.len());
+        }
+        let mut stream = self.embed(ops, &tokens, &positions)?;
+        for block in &self.blocks {
+            let input = BlockInput { rows: &rows, state: None, cross: None, cross_weights_of: &[] };
+            block.forward(ops, &mut stream, input)?;
+        }
+        Ok((ops.finish(stream, self.final_norm.as_ref()), rows))
+    }
+
+    /// Moves every row one token on: `[rows, hidden_size]`, and the cross-attention weights asked for,
+    /// `[rows, longest source]`. A token of `None` starts a sequence.
+    pub fn decode_step(
+        &self,
+        ops: &mut O,
+        tokens: &[Option<u32>],
+        input: DecoderInput<'_, O>,
+    ) -> Result<(O::Tensor, HeadWeights<O>)> {
+        let DecoderInput { state, cross, sources, weights_of } = input;
+        let count = tokens.len();
+        if state.past_len.len() != count || sources.len() != count {
+            let (states, sources) = (state.past_len.len(), sources.len());
+            return Err(Error::Internal {
+                what: format!("{count} tokens for {states} rows with {sources} sources"),
+            });
+        }
+        let rows: Vec<Rows> = (0..count).map(|row| row..row + 1).collect();
+        let mut stream = self.embed(ops, tokens, &state.past_len)?;
+        let mut weights = None;
+        for (index, (block, layer)) in self.blocks.iter().zip(&mut state.layers).enumerate() {
+            let head = weights_of.filter(|(layer, _)| *layer == index).map(|(_, head)| [head]);
+            let input = BlockInput {
+                rows: &rows,
+                state: Some(layer),
+                cross: cross.get(index).map(|cross| (cross, sources)),
+                cross_weights_of: head.as_ref().map_or(&[], |head| head.as_slice()),
+            };
+            weights = block.forward(ops, &mut stream, input)?.or(weights);
+        }
+        for past_len in &mut state.past_len {
+            *past_len += 1;
+        }
+        Ok((ops.finish(stream, self.final_norm.as_ref()), weights))
+    }
+
+    fn embed<'w>(
+        &'w self,
+        ops: &mut O,
+        tokens: &[Option<u32>],
+        positions: &[usize],
+    ) -> Result<Residual<'w, O>> {
+        let positions = self.positions.borrow_mut().rows(ops, positions);
+        let x = ops.embed(&self.embedding, tokens, self.embedding_scale, Some(&positions))?;
+        Ok(Residual { x, pending_norm: self.embedding_norm.as_ref() })
+    }
+}
