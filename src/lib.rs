@@ -4,5 +4,8 @@
 
 pub mod error;
 pub mod formats;
+pub mod generate;
+pub mod model;
 pub mod ops;
+pub mod stack;
 pub mod text;

@@ -20,6 +20,11 @@ pub enum DType {
 }
 
 impl DType {
+    /// Whether the values are int8.
+    pub fn is_int8(self) -> bool {
+        matches!(self, DType::Intgemm8 | DType::Int8)
+    }
+
     /// Bytes that `elements` values take in the file, without alignment; `None` past 2^64.
     pub(super) fn bytes_needed(self, elements: u64) -> Option<u64> {
         match self {

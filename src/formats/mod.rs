@@ -4,7 +4,11 @@ pub mod marian;
 pub mod marian_config;
 mod marian_header;
 pub mod shortlist;
+mod tensor_file;
 mod yaml_scalar;
+
+pub use marian::{DType, TensorData, TensorInfo};
+pub use tensor_file::TensorFile;
 
 use crate::error::{Error, Result};
 use std::{borrow::Cow, ops::Range};

@@ -94,16 +94,23 @@ impl Beam {
     /// Takes the next token of every hypothesis. `choices[i]` are those of live hypothesis i, best first;
     /// `attention`, `[live, ≥ source_len]` with rows `stride` apart, is empty if it is not kept.
     /// Gives, for each hypothesis that lives on, which live hypothesis it continues.
-    pub fn advance(&mut self, choices: &[Vec<Choice>], attention: &[f32], stride: usize) -> Vec<usize> {
+    pub fn advance(
+        &mut self,
+        choices: &[Vec<Choice>],
+        attention: &[f32],
+        stride: usize,
+    ) -> Vec<usize> {
         let first_row = self.attention.len() / self.source_len.max(1);
         for row in attention.chunks(stride.max(1)).take(self.live.len()) {
             self.attention.extend(row.iter().take(self.source_len));
         }
         let mut candidates: Vec<(f32, usize, u32)> = Vec::new();
         for (row, choices) in choices.iter().enumerate() {
-            let parent = self.live.get(row).copied().flatten().and_then(|node| self.nodes.get(node));
+            let parent =
+                self.live.get(row).copied().flatten().and_then(|node| self.nodes.get(node));
             let so_far = parent.map_or(0.0, |parent| parent.path_score);
-            candidates.extend(choices.iter().map(|choice| (so_far + choice.log_prob, row, choice.id)));
+            candidates
+                .extend(choices.iter().map(|choice| (so_far + choice.log_prob, row, choice.id)));
         }
         // A stable sort: equal scores keep the order of hypotheses and choices.
         candidates.sort_by(|a, b| b.0.total_cmp(&a.0));
@@ -203,7 +210,12 @@ mod tests {
 
     #[test]
     fn attention_follows_the_path() {
-        let options = BeamOptions { beam_size: 2, length_penalty: 0.0, word_penalty: 0.25, ..BeamOptions::default() };
+        let options = BeamOptions {
+            beam_size: 2,
+            length_penalty: 0.0,
+            word_penalty: 0.25,
+            ..BeamOptions::default()
+        };
         let mut beam = Beam::new(options, END, 2);
         beam.advance(&[choices(&[(5, -0.5), (6, -0.6)])], &[0.75, 0.25, 9.0], 3);
         let attention = [0.5, 0.5, 9.0, 0.1, 0.9, 9.0];

@@ -41,8 +41,8 @@ impl<O: Ops> MultiHeadAttention<O> {
         spec: &AttentionSpec,
         config: &StackConfig,
     ) -> Result<Self> {
-        let normed_queries_only = spec.norms.before.is_some()
-            && config.key_value_input == KeyValueInput::Residual;
+        let normed_queries_only =
+            spec.norms.before.is_some() && config.key_value_input == KeyValueInput::Residual;
         let mask = if config.causal { Mask::Causal } else { Mask::None };
         Self::load(load, spec, config, !normed_queries_only, mask)
     }

@@ -67,7 +67,11 @@ impl<O: Ops> Block<O> {
     }
 
     /// Cross-attention's keys and values of an encoder's output; none in a block without.
-    pub fn project_cross(&self, ops: &mut O, encoder_output: &O::Tensor) -> Result<Option<CrossKv<O>>> {
+    pub fn project_cross(
+        &self,
+        ops: &mut O,
+        encoder_output: &O::Tensor,
+    ) -> Result<Option<CrossKv<O>>> {
         let cross = self.cross_attention.as_ref();
         cross.map(|attention| attention.project_cross(ops, encoder_output)).transpose()
     }
@@ -87,8 +91,7 @@ impl<O: Ops> Block<O> {
         }
         let mut weights = None;
         if let (Some(attention), Some((kv, sources))) = (&self.cross_attention, input.cross) {
-            weights =
-                attention.forward_cross(ops, stream, kv, sources, input.cross_weights_of)?;
+            weights = attention.forward_cross(ops, stream, kv, sources, input.cross_weights_of)?;
         }
         self.mlp.forward(ops, stream);
         Ok(weights)

@@ -44,8 +44,7 @@ impl<O: Ops> Ssru<O> {
         let Some(LayerState::Recurrent(state)) = state else {
             return Err(Error::Internal { what: "a recurrent mixer without its state".to_owned() });
         };
-        let projected =
-            ops.project_qkv(stream, self.norms.before.as_ref(), &self.input_and_forget);
+        let projected = ops.project_qkv(stream, self.norms.before.as_ref(), &self.input_and_forget);
         ops.ssru_residual(&projected, state, stream, self.norms.after.as_ref());
         Ok(())
     }

@@ -63,7 +63,11 @@ impl<O: Ops> Transformer<O> {
     }
 
     /// Cross-attention's keys and values of every block, once for an encoder's output.
-    pub fn project_cross(&self, ops: &mut O, encoder_output: &O::Tensor) -> Result<Vec<CrossKv<O>>> {
+    pub fn project_cross(
+        &self,
+        ops: &mut O,
+        encoder_output: &O::Tensor,
+    ) -> Result<Vec<CrossKv<O>>> {
         let mut cross = Vec::with_capacity(self.blocks.len());
         for block in &self.blocks {
             cross.extend(block.project_cross(ops, encoder_output)?);

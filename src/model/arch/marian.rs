@@ -3,7 +3,7 @@
 //! Names and defaults follow the files: an option that an older file lacks has the value Marian gives it.
 
 use crate::error::{Error, Result};
-use crate::formats::marian::{MarianConfig, MarianFile};
+use crate::formats::{marian::MarianFile, marian_config::MarianConfig};
 use crate::model::{
     ActivationKind, AttentionSpec, BlockSpec, EncoderDecoderSpec, KeyValueInput, LinearSpec,
     MatrixLayout, MixerKind, MixerSpec, MlpSpec, NormSpec, OutputSpec, Positions, SpecialTokens,
@@ -64,18 +64,20 @@ impl<'a> Options<'a> {
     fn read(file: &'a MarianFile) -> Result<Self> {
         let config = file.config();
         let name = file.name();
-        let unsupported =
-            |what: String| Error::Unsupported { file: name.to_owned(), what };
-        let kind = config.string("type").unwrap_or("transformer");
+        let unsupported = |what: String| Error::Unsupported { file: name.to_owned(), what };
+        let kind = config.string("type")?.unwrap_or("transformer");
         if kind != "transformer" {
             return Err(unsupported(format!("model type '{kind}'; known: transformer")));
         }
         let hidden_size = required(config, name, "dim-emb")?;
         let num_heads = integer(config, name, "transformer-heads", 8)?;
         if num_heads == 0 || hidden_size % num_heads != 0 || hidden_size % 2 != 0 {
-            return Err(invalid(name, format!(
-                "dim-emb {hidden_size} must be even and a multiple of transformer-heads {num_heads}"
-            )));
+            return Err(invalid(
+                name,
+                format!(
+                    "dim-emb {hidden_size} must be even and a multiple of transformer-heads {num_heads}"
+                ),
+            ));
         }
         let process = |key: &str, default: &str| parse_process(config, name, key, default);
         let preprocess = process("transformer-preprocess", "")?;
@@ -93,7 +95,7 @@ impl<'a> Options<'a> {
                 "a residual around the embeddings or after the last layer".to_owned(),
             ));
         }
-        let activation = match config.string("transformer-ffn-activation").unwrap_or("swish") {
+        let activation = match config.string("transformer-ffn-activation")?.unwrap_or("swish") {
             "relu" => ActivationKind::Relu,
             "swish" => ActivationKind::Swish,
             "gelu" => ActivationKind::GeluSigmoid,
@@ -103,20 +105,21 @@ impl<'a> Options<'a> {
                 )));
             }
         };
-        let decoder_mixer = match config.string("transformer-decoder-autoreg").unwrap_or("self-attention") {
-            "self-attention" => MixerKind::SelfAttention,
-            "rnn" => match config.string("dec-cell").unwrap_or("gru") {
-                "ssru" => MixerKind::Ssru,
+        let decoder_mixer =
+            match config.string("transformer-decoder-autoreg")?.unwrap_or("self-attention") {
+                "self-attention" => MixerKind::SelfAttention,
+                "rnn" => match config.string("dec-cell")?.unwrap_or("gru") {
+                    "ssru" => MixerKind::Ssru,
+                    other => {
+                        return Err(unsupported(format!("decoder cell '{other}'; known: ssru")));
+                    }
+                },
                 other => {
-                    return Err(unsupported(format!("decoder cell '{other}'; known: ssru")));
+                    return Err(unsupported(format!(
+                        "transformer-decoder-autoreg '{other}'; known: self-attention, rnn"
+                    )));
                 }
-            },
-            other => {
-                return Err(unsupported(format!(
-                    "transformer-decoder-autoreg '{other}'; known: self-attention, rnn"
-                )));
-            }
-        };
+            };
         for key in ["ulr", "transformer-pool", "transformer-rnn-projection"] {
             if config.boolean(key)?.unwrap_or(false) {
                 return Err(unsupported(format!("option {key}")));
@@ -212,9 +215,8 @@ impl<'a> Options<'a> {
     }
 
     fn attention(&self, name: &str) -> AttentionSpec {
-        let map = |part: &str| {
-            self.square(&format!("{name}_W{part}"), Some(format!("{name}_b{part}")))
-        };
+        let map =
+            |part: &str| self.square(&format!("{name}_W{part}"), Some(format!("{name}_b{part}")));
         let norm = format!("{name}_Wo_ln");
         AttentionSpec {
             q: map("q"),
@@ -228,7 +230,11 @@ impl<'a> Options<'a> {
     fn mlp(&self, name: &str) -> MlpSpec {
         let norm = format!("{name}_ffn_ln");
         let width = |index: usize| {
-            if index == 0 || index == self.mlp_depth { self.hidden_size } else { self.intermediate_size }
+            if index == 0 || index == self.mlp_depth {
+                self.hidden_size
+            } else {
+                self.intermediate_size
+            }
         };
         let layers = (0..self.mlp_depth)
             .map(|index| {
@@ -260,7 +266,7 @@ impl<'a> Options<'a> {
     /// 0-based layer whose first head is trained as the word alignment: `last`, or a 1-based number.
     fn alignment_layer(&self, depth: usize) -> Result<usize> {
         let key = "transformer-guided-alignment-layer";
-        match self.config.string(key) {
+        match self.config.string(key)? {
             None | Some("last") => Ok(depth.saturating_sub(1)),
             Some(number) => number
                 .parse::<usize>()
@@ -268,7 +274,10 @@ impl<'a> Options<'a> {
                 .filter(|layer| (1..=depth).contains(layer))
                 .map(|layer| layer - 1)
                 .ok_or_else(|| {
-                    invalid(self.file, format!("{key} '{number}' is neither 'last' nor 1 to {depth}"))
+                    invalid(
+                        self.file,
+                        format!("{key} '{number}' is neither 'last' nor 1 to {depth}"),
+                    )
                 }),
         }
     }
@@ -331,17 +340,19 @@ impl Embeddings {
             layout,
             bias: (!omitted).then(|| bias.to_owned()),
             // The selected rows of the output matrix have no name of their own when Marian measures them.
-            activation_multiplier: vec![
-                "none_QuantMultA".to_owned(),
-                format!("{name}_QuantMultA"),
-            ],
+            activation_multiplier: vec!["none_QuantMultA".to_owned(), format!("{name}_QuantMultA")],
             vocab_size: target.rows,
         };
         Ok(Self { source, target, output })
     }
 }
 
-fn linear(weight: &str, bias: Option<String>, in_features: usize, out_features: usize) -> LinearSpec {
+fn linear(
+    weight: &str,
+    bias: Option<String>,
+    in_features: usize,
+    out_features: usize,
+) -> LinearSpec {
     LinearSpec {
         weight: weight.to_owned(),
         bias,
@@ -353,7 +364,7 @@ fn linear(weight: &str, bias: Option<String>, in_features: usize, out_features: 
 }
 
 /// `transformer-tied-layers` lists, for each layer, the 1-based layer whose weights it uses.
-fn tied_layer(tied: &[String], index: usize, file: &str) -> Result<usize> {
+fn tied_layer(tied: &[&str], index: usize, file: &str) -> Result<usize> {
     match tied.get(index) {
         None => Ok(index + 1),
         Some(layer) => layer.parse::<usize>().ok().filter(|layer| *layer >= 1).ok_or_else(|| {
@@ -364,7 +375,7 @@ fn tied_layer(tied: &[String], index: usize, file: &str) -> Result<usize> {
 
 fn parse_process(config: &MarianConfig, file: &str, key: &str, default: &str) -> Result<Process> {
     let mut process = Process::default();
-    for letter in config.string(key).unwrap_or(default).chars() {
+    for letter in config.string(key)?.unwrap_or(default).chars() {
         match letter {
             'd' => {} // drop-out, absent when translating
             'a' => process.add = true,
