@@ -77,12 +77,19 @@ impl<'a> ModelProto<'a> {
             normalizer: NormalizerSpec::default(),
             denormalizer: None,
         };
+        let (mut has_trainer, mut has_normalizer) = (false, false);
         // A message that comes in several parts is merged, the last value of a field counts.
         while let Some(field) = message.next_field()? {
             match field.number {
                 1 => model.pieces.push(ProtoPiece::read(&field)?),
-                2 => model.trainer.read(file, field.message()?)?,
-                3 => model.normalizer.read(field.message()?)?,
+                2 => {
+                    has_trainer = true;
+                    model.trainer.read(file, field.message()?)?;
+                }
+                3 => {
+                    has_normalizer = true;
+                    model.normalizer.read(field.message()?)?;
+                }
                 5 => model
                     .denormalizer
                     .get_or_insert_with(NormalizerSpec::default)
@@ -90,14 +97,18 @@ impl<'a> ModelProto<'a> {
                 _ => {}
             }
         }
-        if model.pieces.is_empty() {
-            return Err(Error::Format {
-                file: file.to_owned(),
-                offset: None,
-                what: "no pieces found: not a SentencePiece model".to_owned(),
-            });
-        }
-        Ok(model)
+        // The format has no end mark, but every trainer writes pieces, trainer and normaliser settings, in
+        // this order: without the last the file was cut between two fields.
+        let missing = match (model.pieces.is_empty(), has_trainer, has_normalizer) {
+            (true, _, _) => "pieces",
+            (_, false, _) => "trainer settings",
+            (_, _, false) => "normaliser settings",
+            _ => return Ok(model),
+        };
+        Err(message.error(
+            bytes.len(),
+            format!("the file ends without {missing}: cut off, or no SentencePiece model"),
+        ))
     }
 }
 
