@@ -1,5 +1,7 @@
 //! The configuration reader on YAML as Marian 1.9 and 1.12 write it, and on what it must refuse.
 
+#![allow(clippy::unwrap_used)] // a failing test may panic anywhere
+
 use multihead::formats::marian_config::{MarianConfig, Scalar, Value};
 
 fn parse(text: &str) -> MarianConfig {

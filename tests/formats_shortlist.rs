@@ -1,5 +1,7 @@
 //! The shortlist reader on a file whose every byte is written here.
 
+#![allow(clippy::unwrap_used)] // a failing test may panic anywhere
+
 use multihead::formats::{MemoryFile, shortlist::Shortlist};
 
 /// Bytes of a shortlist with 2 frequent ids and the lists [5, 9], [], [1, 3, 70000].
