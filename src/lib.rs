@@ -2,6 +2,7 @@
 //!
 //! `ARCHITECTURE.md` has the map of the code and the direction of its imports.
 
+pub mod backend;
 pub mod error;
 pub mod formats;
 pub mod generate;

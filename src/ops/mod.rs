@@ -2,9 +2,18 @@
 //!
 //! Activations are row-major float32 `[rows, columns]`. Several sequences lie one under the other in the
 //! same tensor (ragged, never padded), so no result depends on what else is in the batch. Calls record
-//! work in order (the CPU does it at once); only [`Ops::read`] and [`Ops::read_chosen`] wait for it.
+//! work in order (the CPU does it at once); only [`Ops::read`] and [`Ops::read_chosen`] wait for it. A call that
+//! returns no `Result` and cannot be carried out gives zeros, and its error is that of the next read.
 
+pub mod activation;
 pub mod attention;
+pub mod choose;
+mod cpu;
+pub mod embed;
+pub mod layer_norm;
+pub mod linear;
+pub mod output;
+pub mod ssru;
 
 use crate::error::Result;
 use std::ops::Range;
@@ -128,7 +137,7 @@ pub trait Ops {
     /// Packs a table.
     fn table(&self, source: TableSource) -> Result<Self::Table>;
     /// Prepares the rows `ids` of `table` (all of them if `None`) as the output projection of some rows.
-    /// `bias` has one entry a table row. `barred` ids are scored but never chosen.
+    /// `ids` ascend strictly. `bias` has one entry a table row. `barred` ids are scored but never chosen.
     fn output_projection(
         &self,
         table: &Self::Table,

@@ -1,5 +1,9 @@
 //! Scaled dot-product attention, softmax(q·kᵀ/√d)·v in several heads (Vaswani et al. 2017): arguments, checks, reference.
 
+pub mod cpu;
+
+use super::linear::mismatch;
+use crate::error::Result;
 use std::ops::Range;
 
 /// Which keys a query sees. A value with one predicate, never a tensor of `query_len · kv_len`.
@@ -17,6 +21,14 @@ impl Mask {
         match self {
             Mask::None => true,
             Mask::Causal => key <= query,
+        }
+    }
+
+    /// The keys of `0..kv_len` that are [`Mask::visible`] to `query`: under every mask they are neighbours.
+    pub fn visible_keys(self, query: usize, kv_len: usize) -> Range<usize> {
+        match self {
+            Mask::None => 0..kv_len,
+            Mask::Causal => 0..kv_len.min(query.saturating_add(1)),
         }
     }
 }
@@ -73,4 +85,103 @@ pub struct AttentionArgs<'a, T> {
     pub mask: Mask,
     /// Heads whose weights are returned beside the result.
     pub weights_of: &'a [usize],
+}
+
+/// Checks the arguments, given the shape of a tensor; returns the longest `kv_len` of the segments.
+pub fn check<T>(
+    args: &AttentionArgs<'_, T>,
+    shape: impl Fn(&T) -> (usize, usize),
+) -> Result<usize> {
+    let (heads, kv_heads) = (args.num_heads, args.num_kv_heads);
+    if args.head_dim == 0 || kv_heads == 0 || heads == 0 || !heads.is_multiple_of(kv_heads) {
+        return Err(mismatch(
+            "attention",
+            "num_heads a multiple of num_kv_heads",
+            [heads, kv_heads, args.head_dim],
+        ));
+    }
+    if let Some(head) = args.weights_of.iter().find(|&&head| head >= heads) {
+        return Err(mismatch("attention weights", format!("a head below {heads}"), head));
+    }
+    let fits = |view: &View<'_, T>, heads: usize, rows: usize| {
+        let (view_rows, columns) = shape(view.tensor);
+        let end = heads.checked_mul(args.head_dim).and_then(|width| width.checked_add(view.column));
+        match end {
+            Some(end) if end <= columns && rows <= view_rows => Ok(()),
+            _ => Err(mismatch("attention", [rows, heads * args.head_dim], [view_rows, columns])),
+        }
+    };
+    let mut next_row = 0;
+    let mut longest = 0;
+    for segment in args.segments {
+        let (queries, keys) = (&segment.query_rows, &segment.kv_rows);
+        if queries.start != next_row || queries.end < next_row || keys.end < keys.start {
+            return Err(mismatch(
+                "attention segments",
+                format!("rows from {next_row} on"),
+                segment,
+            ));
+        }
+        next_row = queries.end;
+        longest = longest.max(keys.len());
+        let Some(kv) = args.kv.get(segment.kv) else {
+            return Err(mismatch("attention segments", args.kv.len(), segment.kv));
+        };
+        fits(&kv.k, kv_heads, keys.end)?;
+        fits(&kv.v, kv_heads, keys.end)?;
+    }
+    fits(&args.q, heads, next_row)?;
+    let (query_rows, _) = shape(args.q.tensor);
+    if query_rows != next_row {
+        return Err(mismatch("attention segments", query_rows, next_row));
+    }
+    Ok(longest)
+}
+
+/// For every query row and head: `scores[j] = scale · Σ_d q[d] · k[j, d]` over the visible keys j,
+/// `probs = softmax(scores)`, `y[d] = Σ_j probs[j] · v[j, d]`, in double precision; and the probs of the heads asked
+/// for. `values` gives the values and the number of columns of a tensor.
+pub fn reference<T>(
+    args: &AttentionArgs<'_, T>,
+    values: impl Fn(&T) -> (&[f32], usize),
+) -> (Vec<f32>, Vec<f32>) {
+    let at = |view: &View<'_, T>, row: usize, column: usize| {
+        let (values, columns) = values(view.tensor);
+        f64::from(values[row * columns + view.column + column])
+    };
+    let longest = args.segments.iter().map(|segment| segment.kv_rows.len()).max().unwrap_or(0);
+    let (mut y, mut weights) = (Vec::new(), Vec::new());
+    for segment in args.segments {
+        let kv = &args.kv[segment.kv];
+        for (i, row) in segment.query_rows.clone().enumerate() {
+            let mut row_probs = Vec::new();
+            for head in 0..args.num_heads {
+                let kv_head = head / (args.num_heads / args.num_kv_heads);
+                let (q0, kv0) = (head * args.head_dim, kv_head * args.head_dim);
+                let mut scores = Vec::new();
+                for (j, key) in segment.kv_rows.clone().enumerate() {
+                    let products = (0..args.head_dim)
+                        .map(|d| at(&args.q, row, q0 + d) * at(&kv.k, key, kv0 + d));
+                    let visible = args.mask.visible(segment.past_len + i, j);
+                    let score = products.sum::<f64>() * f64::from(args.scale);
+                    scores.push(if visible { score } else { f64::NEG_INFINITY });
+                }
+                let greatest = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+                let e: Vec<f64> = scores.iter().map(|score| libm::exp(score - greatest)).collect();
+                let sum: f64 = e.iter().sum();
+                let probs: Vec<f64> = e.iter().map(|e| e / sum).collect();
+                for d in 0..args.head_dim {
+                    let keys = segment.kv_rows.clone().zip(&probs);
+                    let context: f64 = keys.map(|(key, p)| p * at(&kv.v, key, kv0 + d)).sum();
+                    y.push(context as f32);
+                }
+                row_probs.push(probs);
+            }
+            for &head in args.weights_of {
+                let probs = row_probs[head].iter().map(|&p| p as f32);
+                weights.extend(probs.chain(std::iter::repeat(0.0)).take(longest));
+            }
+        }
+    }
+    (y, weights)
 }

@@ -1,0 +1,99 @@
+//! Float32 products.
+
+use super::{BLOCK, Output, Tile, for_each_tile, in_blocks};
+use crate::backend::cpu::lanes::Lanes;
+
+/// A float32 matrix, packed as `[out_features / 8, in_features, 8]` with zeros past the last column.
+#[derive(Debug)]
+pub struct FloatMatrix {
+    in_features: usize,
+    out_features: usize,
+    blocks: Vec<[[f32; 4]; 2]>,
+    bias: Vec<[[f32; 4]; 2]>,
+}
+
+impl FloatMatrix {
+    /// Packs `out_features` columns, given block by block: `pack` writes the eight columns from its first argument on.
+    pub fn pack(
+        in_features: usize,
+        out_features: usize,
+        bias: Option<&[f32]>,
+        mut pack: impl FnMut(usize, &mut [[[f32; 4]; 2]]),
+    ) -> Self {
+        let mut blocks = vec![[[0.0; 4]; 2]; out_features.div_ceil(BLOCK) * in_features];
+        if in_features > 0 {
+            for (i, block) in blocks.chunks_exact_mut(in_features).enumerate() {
+                pack(i * BLOCK, block);
+            }
+        }
+        Self { in_features, out_features, blocks, bias: in_blocks(bias, out_features) }
+    }
+
+    /// Columns of its output.
+    pub fn out_features(&self) -> usize {
+        self.out_features
+    }
+
+    /// `input · Wᵀ + b` for the rows of `input`, `[rows, in_features]`.
+    pub fn multiply<L: Lanes>(&self, input: &[f32], output: &mut Output<'_>) {
+        multiply_float::<L>(
+            input,
+            self.in_features,
+            self.out_features,
+            &self.blocks,
+            &self.bias,
+            output,
+        );
+    }
+}
+
+/// `input · Wᵀ + b` with `blocks` packed as in [`FloatMatrix`] and one `bias` entry a block.
+pub fn multiply_float<L: Lanes>(
+    input: &[f32],
+    in_features: usize,
+    out_features: usize,
+    blocks: &[[[f32; 4]; 2]],
+    bias: &[[[f32; 4]; 2]],
+    output: &mut Output<'_>,
+) {
+    let rows = output.values.len().checked_div(output.stride).unwrap_or(0);
+    if input.len() < rows * in_features || blocks.len() < bias.len() * in_features {
+        return;
+    }
+    let tiles = FloatTiles { input, in_features, blocks };
+    for_each_tile::<L>(&tiles, rows, out_features, bias, output);
+}
+
+struct FloatTiles<'a> {
+    input: &'a [f32],
+    in_features: usize,
+    blocks: &'a [[[f32; 4]; 2]],
+}
+
+impl<L: Lanes> Tile<L> for FloatTiles<'_> {
+    #[inline(always)]
+    fn sums<const R: usize, const B: usize>(
+        &self,
+        row: usize,
+        block: usize,
+    ) -> [[[L::F32; 2]; B]; R] {
+        let n = self.in_features;
+        let rows: [&[f32]; R] = std::array::from_fn(|r| &self.input[(row + r) * n..][..n]);
+        let blocks: [&[[[f32; 4]; 2]]; B] =
+            std::array::from_fn(|b| &self.blocks[(block + b) * n..][..n]);
+        let mut sums = [[[L::splat(0.0); 2]; B]; R];
+        for k in 0..n {
+            let x: [L::F32; R] = std::array::from_fn(|r| L::splat(rows[r][k]));
+            for b in 0..B {
+                let [low, high] = &blocks[b][k];
+                let (low, high) = (L::load(low), L::load(high));
+                for r in 0..R {
+                    let [sum_low, sum_high] = &mut sums[r][b];
+                    *sum_low = L::add(*sum_low, L::mul(x[r], low));
+                    *sum_high = L::add(*sum_high, L::mul(x[r], high));
+                }
+            }
+        }
+        sums
+    }
+}

@@ -1,0 +1,198 @@
+//! Int8 products, exact: both operands as int16, sums as int32, one multiplication at the end.
+
+use super::{BLOCK, Output, Tile, for_each_tile, in_blocks, pack};
+use crate::backend::cpu::lanes::Lanes;
+use crate::backend::cpu::quantize::{QuantizedRows, RowQuant};
+
+/// Longest row whose int32 sum cannot overflow: 132104 · 128 · 127 < 2^31.
+pub const MAX_IN_FEATURES: usize = 132_104;
+
+/// An int8 matrix, packed as int16 `[out_features / 8, in_features / 2, 8, 2]` with zeros past the last row and column.
+#[derive(Debug)]
+pub struct Int8Matrix {
+    in_features: usize,
+    out_features: usize,
+    blocks: Vec<[[i16; 8]; 2]>,
+    scale: Vec<[[f32; 4]; 2]>,
+    bias: Vec<[[f32; 4]; 2]>,
+    quant: RowQuant,
+}
+
+impl Int8Matrix {
+    /// Packs `rows`, `[out_features]` rows of `in_features` each with its own multiplier: value = int8 / multiplier.
+    pub fn pack<'a, L: Lanes>(
+        in_features: usize,
+        rows: impl ExactSizeIterator<Item = (&'a [i8], f32)>,
+        bias: Option<&[f32]>,
+        quant: RowQuant,
+    ) -> Self {
+        let out_features = rows.len();
+        let pairs = in_features.div_ceil(2);
+        let mut blocks = vec![[[0; 8]; 2]; out_features.div_ceil(BLOCK) * pairs];
+        let mut scale = in_blocks(None, out_features);
+        let mut rows = rows;
+        for (i, scale) in scale.iter_mut().enumerate() {
+            let mut eight: [&[i8]; BLOCK] = [&[]; BLOCK];
+            for ((to, scale), (row, multiplier)) in
+                eight.iter_mut().zip(scale.as_flattened_mut()).zip(&mut rows)
+            {
+                *to = row;
+                *scale = column_scale(quant, multiplier);
+            }
+            pack::pack_int8_block::<L>(eight, &mut blocks[i * pairs..][..pairs]);
+        }
+        let bias = in_blocks(bias, out_features);
+        Self { in_features, out_features, blocks, scale, bias, quant }
+    }
+
+    /// Columns of its output.
+    pub fn out_features(&self) -> usize {
+        self.out_features
+    }
+
+    /// How its input is quantised.
+    pub fn quant(&self) -> RowQuant {
+        self.quant
+    }
+
+    /// `input · Wᵀ + b` for rows quantised as [`Int8Matrix::quant`] says.
+    pub fn multiply<L: Lanes>(&self, input: &QuantizedRows, output: &mut Output<'_>) {
+        let rows = output.values.len().checked_div(output.stride).unwrap_or(0);
+        let pairs = self.in_features.div_ceil(2);
+        if (0..rows).any(|row| input.row(row).len() < pairs) {
+            return;
+        }
+        let tiles = Int8Tiles { input, pairs, blocks: &self.blocks, scale: &self.scale };
+        for_each_tile::<L>(&tiles, rows, self.out_features, &self.bias, output);
+    }
+}
+
+/// What integer sums are multiplied by, beside the scale of a row: 1 / (activation multiplier · weight multiplier).
+pub(super) fn column_scale(quant: RowQuant, multiplier: f32) -> f32 {
+    match quant {
+        RowQuant::Static(alpha) => 1.0 / (alpha * multiplier),
+        RowQuant::PerRow => 1.0 / multiplier,
+    }
+}
+
+struct Int8Tiles<'a> {
+    input: &'a QuantizedRows,
+    pairs: usize,
+    blocks: &'a [[[i16; 8]; 2]],
+    scale: &'a [[[f32; 4]; 2]],
+}
+
+impl<L: Lanes> Tile<L> for Int8Tiles<'_> {
+    #[inline(always)]
+    fn sums<const R: usize, const B: usize>(
+        &self,
+        row: usize,
+        block: usize,
+    ) -> [[[L::F32; 2]; B]; R] {
+        let n = self.pairs;
+        let rows: [&[[i16; 2]]; R] = std::array::from_fn(|r| &self.input.row(row + r)[..n]);
+        let blocks: [&[[[i16; 8]; 2]]; B] =
+            std::array::from_fn(|b| &self.blocks[(block + b) * n..][..n]);
+        let mut sums = [[[L::splat_i32(0); 2]; B]; R];
+        for k in 0..n {
+            let x: [L::I16; R] = std::array::from_fn(|r| L::splat_pair(&rows[r][k]));
+            for b in 0..B {
+                let [low, high] = &blocks[b][k];
+                let (low, high) = (L::load_i16(low), L::load_i16(high));
+                for r in 0..R {
+                    let [sum_low, sum_high] = &mut sums[r][b];
+                    *sum_low = L::add_i32(*sum_low, L::dot(x[r], low));
+                    *sum_high = L::add_i32(*sum_high, L::dot(x[r], high));
+                }
+            }
+        }
+        std::array::from_fn(|r| {
+            let row_scale = L::splat(self.input.row_scale(row + r));
+            std::array::from_fn(|b| {
+                let [low, high] = &self.scale[block + b];
+                let [sum_low, sum_high] = sums[r][b];
+                [
+                    L::mul(L::to_f32(sum_low), L::mul(row_scale, L::load(low))),
+                    L::mul(L::to_f32(sum_high), L::mul(row_scale, L::load(high))),
+                ]
+            })
+        })
+    }
+}
+
+/// `input · tableᵀ + b` straight from int8 rows `[out_features, in_features]`, for tables too large to keep widened.
+/// The results are those of [`Int8Matrix`].
+pub fn multiply_int8<L: Lanes>(
+    input: &QuantizedRows,
+    in_features: usize,
+    table: &[i8],
+    multiplier: f32,
+    bias: Option<&[f32]>,
+    quant: RowQuant,
+    output: &mut Output<'_>,
+) {
+    let rows = output.values.len().checked_div(output.stride).unwrap_or(0);
+    if in_features == 0 {
+        return;
+    }
+    let scale = column_scale(quant, multiplier);
+    // Four table rows at a time, each over all input rows.
+    for (i, four) in table.chunks(4 * in_features).enumerate() {
+        let width = four.len() / in_features;
+        let mut table_rows: [&[i8]; 4] = [four; 4];
+        for (to, row) in table_rows.iter_mut().zip(four.chunks_exact(in_features)) {
+            *to = row;
+        }
+        let mut four_bias = [0.0; 4];
+        if let Some(bias) = bias.and_then(|bias| bias.get(4 * i..)) {
+            for (to, &from) in four_bias.iter_mut().zip(bias) {
+                *to = from;
+            }
+        }
+        for row in 0..rows {
+            let sums = dot_four::<L>(input.row_chunks(row), table_rows, in_features);
+            let scale = L::mul(L::splat(input.row_scale(row)), L::splat(scale));
+            let start = row * output.stride + output.column + 4 * i;
+            let Some(to) = output.values.get_mut(start..start + width) else { return };
+            let mut y = [0.0; 4];
+            for (y, &to) in y.iter_mut().zip(to.iter()) {
+                *y = to;
+            }
+            super::finish_four::<L>(
+                L::mul(L::to_f32(sums), scale),
+                &four_bias,
+                output.finish,
+                &mut y,
+            );
+            for (to, y) in to.iter_mut().zip(y) {
+                *to = y;
+            }
+        }
+    }
+}
+
+/// Sums of one input row with four table rows.
+#[inline(always)]
+fn dot_four<L: Lanes>(x: &[[i16; 8]], table_rows: [&[i8]; 4], in_features: usize) -> L::I32 {
+    let mut sums = [L::splat_i32(0); 4];
+    let whole = in_features / 8;
+    let chunks = table_rows.map(|row| &row.as_chunks::<8>().0[..whole]);
+    let x_whole = &x[..whole];
+    for k in 0..whole {
+        let x = L::load_i16(&x_whole[k]);
+        for (sum, chunks) in sums.iter_mut().zip(&chunks) {
+            *sum = L::add_i32(*sum, L::dot(x, L::load_i8(&chunks[k])));
+        }
+    }
+    if let (false, Some(x)) = (in_features.is_multiple_of(8), x.get(whole)) {
+        for (sum, row) in sums.iter_mut().zip(table_rows) {
+            let mut chunk = [0; 8];
+            for (to, &from) in chunk.iter_mut().zip(&row[8 * whole..in_features]) {
+                *to = from;
+            }
+            *sum = L::add_i32(*sum, L::dot(L::load_i16(x), L::load_i8(&chunk)));
+        }
+    }
+    let [a, b, c, d] = L::transpose(sums);
+    L::add_i32(L::add_i32(a, b), L::add_i32(c, d))
+}

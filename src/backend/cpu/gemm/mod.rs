@@ -1,0 +1,159 @@
+//! Matrix products `y = x · Wᵀ + b` on weights packed once: eight output columns side by side, tiles of up to
+//! four rows, one accumulator an output in the order of k, so no result depends on the tile it was computed in.
+
+mod float;
+mod int8;
+mod pack;
+
+use super::lanes::Lanes;
+
+pub use float::{FloatMatrix, multiply_float};
+pub use int8::{Int8Matrix, MAX_IN_FEATURES, multiply_int8};
+pub use pack::{pack_dequantized_block, pack_float_block};
+
+/// Output columns of a block.
+pub const BLOCK: usize = 8;
+
+/// What becomes of a product.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Finish {
+    /// It is stored.
+    Store,
+    /// `max(product, 0)` is stored.
+    Relu,
+    /// It is added to what is there.
+    Add,
+}
+
+/// Where products go: the columns from `column` on of rows `stride` long.
+#[derive(Debug)]
+pub struct Output<'a> {
+    /// `[rows, stride]`.
+    pub values: &'a mut [f32],
+    /// Columns of a row.
+    pub stride: usize,
+    /// First column written.
+    pub column: usize,
+    /// What becomes of the products.
+    pub finish: Finish,
+}
+
+/// A product of `rows` rows with blocks of eight columns, of which it computes any `R` rows × `B` blocks.
+trait Tile<L: Lanes> {
+    /// Sums without bias, for rows from `row` on and blocks from `block` on.
+    fn sums<const R: usize, const B: usize>(
+        &self,
+        row: usize,
+        block: usize,
+    ) -> [[[L::F32; 2]; B]; R];
+}
+
+/// Computes every tile of a product and finishes it. `bias` has one entry a block.
+fn for_each_tile<L: Lanes>(
+    tiles: &impl Tile<L>,
+    rows: usize,
+    out_features: usize,
+    bias: &[[[f32; 4]; 2]],
+    output: &mut Output<'_>,
+) {
+    let mut sweep = Sweep { out_features, bias, output };
+    let whole = rows - rows % 4;
+    for block in 0..bias.len() {
+        for row in (0..whole).step_by(4) {
+            sweep.tile::<L, 4, 1>(tiles, row, block);
+        }
+    }
+    match rows % 4 {
+        1 => sweep.row_strip::<L, 1, 4>(tiles, whole),
+        2 => sweep.row_strip::<L, 2, 2>(tiles, whole),
+        3 => sweep.row_strip::<L, 3, 1>(tiles, whole),
+        _ => {}
+    }
+}
+
+struct Sweep<'a, 'o> {
+    out_features: usize,
+    bias: &'a [[[f32; 4]; 2]],
+    output: &'a mut Output<'o>,
+}
+
+impl Sweep<'_, '_> {
+    /// `R` rows over all blocks, `B` at a time, the last ones singly.
+    #[inline(always)]
+    fn row_strip<L: Lanes, const R: usize, const B: usize>(
+        &mut self,
+        tiles: &impl Tile<L>,
+        row: usize,
+    ) {
+        let whole = self.bias.len() - self.bias.len() % B;
+        for block in (0..whole).step_by(B) {
+            self.tile::<L, R, B>(tiles, row, block);
+        }
+        for block in whole..self.bias.len() {
+            self.tile::<L, R, 1>(tiles, row, block);
+        }
+    }
+
+    #[inline(always)]
+    fn tile<L: Lanes, const R: usize, const B: usize>(
+        &mut self,
+        tiles: &impl Tile<L>,
+        row: usize,
+        block: usize,
+    ) {
+        let sums = tiles.sums::<R, B>(row, block);
+        for (r, sums) in sums.into_iter().enumerate() {
+            for (b, sums) in sums.into_iter().enumerate() {
+                self.finish::<L>(row + r, block + b, sums);
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn finish<L: Lanes>(&mut self, row: usize, block: usize, sums: [L::F32; 2]) {
+        let column = block * BLOCK;
+        let width = (self.out_features - column).min(BLOCK);
+        let start = row * self.output.stride + self.output.column + column;
+        let (Some(to), Some(bias)) =
+            (self.output.values.get_mut(start..start + width), self.bias.get(block))
+        else {
+            return;
+        };
+        if let ([low, high], []) = to.as_chunks_mut::<4>() {
+            finish_four::<L>(sums[0], &bias[0], self.output.finish, low);
+            finish_four::<L>(sums[1], &bias[1], self.output.finish, high);
+        } else {
+            let mut whole = [[0.0; 4]; 2];
+            for (x, &y) in whole.as_flattened_mut().iter_mut().zip(to.iter()) {
+                *x = y;
+            }
+            finish_four::<L>(sums[0], &bias[0], self.output.finish, &mut whole[0]);
+            finish_four::<L>(sums[1], &bias[1], self.output.finish, &mut whole[1]);
+            for (x, &y) in to.iter_mut().zip(whole.as_flattened()) {
+                *x = y;
+            }
+        }
+    }
+}
+
+#[inline(always)]
+fn finish_four<L: Lanes>(sum: L::F32, bias: &[f32; 4], finish: Finish, to: &mut [f32; 4]) {
+    let y = L::add(sum, L::load(bias));
+    let y = match finish {
+        Finish::Store => y,
+        Finish::Relu => L::pmax(L::splat(0.0), y),
+        Finish::Add => L::add(L::load(to), y),
+    };
+    L::store(y, to);
+}
+
+/// One value a column, in blocks padded with zeros; `values` may be absent.
+fn in_blocks(values: Option<&[f32]>, out_features: usize) -> Vec<[[f32; 4]; 2]> {
+    let mut blocks = vec![[[0.0; 4]; 2]; out_features.div_ceil(BLOCK)];
+    for (to, &from) in
+        blocks.as_flattened_mut().as_flattened_mut().iter_mut().zip(values.unwrap_or(&[]))
+    {
+        *to = from;
+    }
+    blocks
+}

@@ -1,0 +1,73 @@
+//! Eight rows of weights side by side: the layout that the products read.
+
+use super::BLOCK;
+use crate::backend::cpu::lanes::Lanes;
+
+/// Writes `rows[c][k]` to `to[k][c]`; a row too short is padded with zeros.
+pub fn pack_float_block<L: Lanes>(rows: [&[f32]; BLOCK], to: &mut [[[f32; 4]; 2]]) {
+    pack_block::<L, f32>(rows, to, |four| L::load(four), |x| x);
+}
+
+/// As [`pack_float_block`], of int8 rows: value = int8 / multiplier.
+pub fn pack_dequantized_block<L: Lanes>(
+    rows: [&[i8]; BLOCK],
+    multiplier: f32,
+    to: &mut [[[f32; 4]; 2]],
+) {
+    let dequantize = |four: &[i8; 4]| {
+        let [a, b, c, d] = *four;
+        let [low, _] = L::widen(L::load_i8(&[a, b, c, d, 0, 0, 0, 0]));
+        L::div(L::to_f32(low), L::splat(multiplier))
+    };
+    pack_block::<L, i8>(rows, to, dequantize, |x| f32::from(x) / multiplier);
+}
+
+#[inline(always)]
+fn pack_block<L: Lanes, T: Copy>(
+    rows: [&[T]; BLOCK],
+    to: &mut [[[f32; 4]; 2]],
+    load: impl Fn(&[T; 4]) -> L::F32,
+    convert: impl Fn(T) -> f32,
+) {
+    let width = to.len();
+    let shortest = rows.iter().map(|row| row.len()).min().unwrap_or(0).min(width);
+    let whole = shortest / 4;
+    let chunks = rows.map(|row| &row.as_chunks::<4>().0[..whole]);
+    let (to_chunks, _) = to.as_chunks_mut::<4>();
+    for (k, to) in to_chunks.iter_mut().enumerate().take(whole) {
+        for half in 0..2 {
+            let four = std::array::from_fn(|c| load(&chunks[4 * half + c][k]));
+            for (to, column) in to.iter_mut().zip(L::transpose_f32(four)) {
+                L::store(column, &mut to[half]);
+            }
+        }
+    }
+    for (k, to) in to.iter_mut().enumerate().skip(4 * whole) {
+        for (to, row) in to.as_flattened_mut().iter_mut().zip(rows) {
+            *to = row.get(k).map_or(0.0, |&x| convert(x));
+        }
+    }
+}
+
+/// Writes `rows[c][2·p + i]` to `to[p][c][i]`, widened; a row too short is padded with zeros.
+pub(super) fn pack_int8_block<L: Lanes>(rows: [&[i8]; BLOCK], to: &mut [[[i16; 8]; 2]]) {
+    let shortest = rows.iter().map(|row| row.len()).min().unwrap_or(0).min(2 * to.len());
+    let whole = shortest / 8;
+    let chunks = rows.map(|row| &row.as_chunks::<8>().0[..whole]);
+    let (to_chunks, _) = to.as_chunks_mut::<4>();
+    for (k, to) in to_chunks.iter_mut().enumerate().take(whole) {
+        for half in 0..2 {
+            let four = std::array::from_fn(|c| L::pairs(L::load_i8(&chunks[4 * half + c][k])));
+            for (to, column) in to.iter_mut().zip(L::transpose(four)) {
+                L::store_i16(L::from_pairs(column), &mut to[half]);
+            }
+        }
+    }
+    for (p, to) in to.iter_mut().enumerate().skip(4 * whole) {
+        for (to, row) in to.as_flattened_mut().as_chunks_mut::<2>().0.iter_mut().zip(rows) {
+            for (i, to) in to.iter_mut().enumerate() {
+                *to = row.get(2 * p + i).copied().map_or(0, i16::from);
+            }
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! SIMD lanes: the few vector operations that the CPU's algorithms are written over, and the only unsafe code.
+//!
+//! Every implementation gives the same bits: IEEE operations that round to nearest, exact integers,
+//! no fused multiply–add, and one fixed order wherever lanes are added up.
+
+#![allow(unsafe_code)]
+
+mod scalar;
+#[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+mod simd128;
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+mod sse2;
+
+use std::fmt::Debug;
+
+pub use scalar::Scalar;
+
+/// The fastest lanes of the machine compiled for.
+#[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
+pub type Native = simd128::Simd128;
+/// The fastest lanes of the machine compiled for.
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+pub type Native = sse2::Sse2;
+/// The fastest lanes of the machine compiled for.
+#[cfg(not(any(
+    all(target_arch = "wasm32", target_feature = "simd128"),
+    all(target_arch = "x86_64", target_feature = "sse2")
+)))]
+pub type Native = Scalar;
+
+/// Vectors of 128 bits: four float32, four int32 or eight int16.
+pub trait Lanes: Copy + Debug + 'static {
+    /// What the implementation is called.
+    const NAME: &'static str;
+    /// Four float32.
+    type F32: Copy;
+    /// Four int32, or the bits of four float32.
+    type I32: Copy;
+    /// Eight int16.
+    type I16: Copy;
+
+    /// `x` in every lane.
+    fn splat(x: f32) -> Self::F32;
+    /// Reads four.
+    fn load(from: &[f32; 4]) -> Self::F32;
+    /// Writes four.
+    fn store(v: Self::F32, to: &mut [f32; 4]);
+    /// `a + b`.
+    fn add(a: Self::F32, b: Self::F32) -> Self::F32;
+    /// `a − b`.
+    fn sub(a: Self::F32, b: Self::F32) -> Self::F32;
+    /// `a · b`.
+    fn mul(a: Self::F32, b: Self::F32) -> Self::F32;
+    /// `a / b`.
+    fn div(a: Self::F32, b: Self::F32) -> Self::F32;
+    /// `√a`.
+    fn sqrt(a: Self::F32) -> Self::F32;
+    /// `if b < a { b } else { a }`, so `a` where either is not a number.
+    fn pmin(a: Self::F32, b: Self::F32) -> Self::F32;
+    /// `if a < b { b } else { a }`, so `a` where either is not a number.
+    fn pmax(a: Self::F32, b: Self::F32) -> Self::F32;
+    /// All bits set where `a < b`, else none.
+    fn less(a: Self::F32, b: Self::F32) -> Self::I32;
+    /// The bits as integers.
+    fn bits(a: Self::F32) -> Self::I32;
+    /// The bits as floats.
+    fn from_bits(a: Self::I32) -> Self::F32;
+
+    /// `x` in every lane.
+    fn splat_i32(x: i32) -> Self::I32;
+    /// `a + b`, wrapping.
+    fn add_i32(a: Self::I32, b: Self::I32) -> Self::I32;
+    /// `a − b`, wrapping.
+    fn sub_i32(a: Self::I32, b: Self::I32) -> Self::I32;
+    /// `a & b`.
+    fn and(a: Self::I32, b: Self::I32) -> Self::I32;
+    /// `a << N`.
+    fn shl<const N: u32>(a: Self::I32) -> Self::I32;
+    /// Rounded to nearest.
+    fn to_f32(a: Self::I32) -> Self::F32;
+    /// Rows become columns.
+    fn transpose(rows: [Self::I32; 4]) -> [Self::I32; 4];
+
+    /// Reads eight.
+    fn load_i16(from: &[i16; 8]) -> Self::I16;
+    /// Writes eight.
+    fn store_i16(v: Self::I16, to: &mut [i16; 8]);
+    /// Reads eight int8, sign-extended.
+    fn load_i8(from: &[i8; 8]) -> Self::I16;
+    /// The same two int16 four times.
+    fn splat_pair(from: &[i16; 2]) -> Self::I16;
+    /// Lane i is `a[2i] · b[2i] + a[2i + 1] · b[2i + 1]`, wrapping.
+    fn dot(a: Self::I16, b: Self::I16) -> Self::I32;
+    /// `low` then `high`, each clamped to int16.
+    fn narrow(low: Self::I32, high: Self::I32) -> Self::I16;
+    /// The first four and the last four, sign-extended.
+    fn widen(a: Self::I16) -> [Self::I32; 2];
+    /// Each two int16 as one int32.
+    fn pairs(a: Self::I16) -> Self::I32;
+    /// Each int32 as two int16.
+    fn from_pairs(a: Self::I32) -> Self::I16;
+
+    /// `(v[0] + v[2]) + (v[1] + v[3])`.
+    #[inline(always)]
+    fn sum(v: Self::F32) -> f32 {
+        let mut lanes = [0.0; 4];
+        Self::store(v, &mut lanes);
+        (lanes[0] + lanes[2]) + (lanes[1] + lanes[3])
+    }
+
+    /// [`Lanes::sum`] of four vectors at once.
+    #[inline(always)]
+    fn sums(v: [Self::F32; 4]) -> Self::F32 {
+        let [a, b, c, d] = Self::transpose_f32(v);
+        Self::add(Self::add(a, c), Self::add(b, d))
+    }
+
+    /// Rows become columns.
+    #[inline(always)]
+    fn transpose_f32(rows: [Self::F32; 4]) -> [Self::F32; 4] {
+        Self::transpose(rows.map(|row| Self::bits(row))).map(|column| Self::from_bits(column))
+    }
+}
+
+#[cfg(test)]
+mod tests;

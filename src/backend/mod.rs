@@ -1,0 +1,3 @@
+//! Devices: where activations lie and how they are computed on.
+
+pub mod cpu;

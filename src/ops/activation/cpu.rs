@@ -1,0 +1,25 @@
+//! Non-linearities on the CPU. Relu is part of the product before it, and has no pass of its own.
+
+use crate::backend::cpu::gemm::Finish;
+use crate::backend::cpu::lanes::Lanes;
+use crate::backend::cpu::math;
+use crate::ops::Activation;
+
+/// How the product that an activation follows is finished.
+pub(crate) fn finish(activation: Activation) -> Finish {
+    match activation {
+        Activation::Relu => Finish::Relu,
+        Activation::Swish | Activation::GeluSigmoid => Finish::Store,
+    }
+}
+
+/// What remains to be done to the values of the product.
+pub(crate) fn activate<L: Lanes>(values: &mut [f32], activation: Activation) {
+    match activation {
+        Activation::Relu => {}
+        Activation::Swish => math::map::<L>(values, |x| L::mul(x, math::sigmoid::<L>(x))),
+        Activation::GeluSigmoid => {
+            math::map::<L>(values, |x| L::mul(x, math::sigmoid::<L>(L::mul(x, L::splat(1.702)))))
+        }
+    }
+}

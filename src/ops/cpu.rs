@@ -1,0 +1,266 @@
+//! The CPU as a device of [`Ops`]: composites from the single ops, executed at once.
+
+use super::activation::cpu::{activate, finish};
+use super::attention::AttentionArgs;
+use super::embed::cpu::CpuTable;
+use super::layer_norm::cpu::CpuNorm;
+use super::linear::cpu::CpuLinear;
+use super::linear::mismatch;
+use super::output::cpu::CpuOutput;
+use super::{
+    Activation, ActivationQuant, Choice, LinearPart, NormSource, Ops, Residual, TableSource,
+};
+use crate::backend::cpu::gemm::Finish;
+use crate::backend::cpu::lanes::Lanes;
+use crate::backend::cpu::{Cpu, Tensor};
+use crate::error::Result;
+use std::future::ready;
+use std::ops::Range;
+
+impl<L: Lanes> Cpu<L> {
+    /// `activation(norm(stream) · Wᵀ + b)`, without an activation if there is none.
+    fn project_stream(
+        &mut self,
+        stream: &mut Residual<'_, Self>,
+        norm: Option<&CpuNorm>,
+        weights: &CpuLinear,
+        activation: Option<Activation>,
+    ) -> Tensor {
+        self.settle(stream);
+        match norm {
+            None => self.project_rows(&stream.x, weights, activation),
+            Some(norm) => {
+                let mut x = stream.x.clone();
+                self.apply_norm(&mut x, norm);
+                self.project_rows(&x, weights, activation)
+            }
+        }
+    }
+
+    fn project_rows(
+        &mut self,
+        input: &Tensor,
+        weights: &CpuLinear,
+        activation: Option<Activation>,
+    ) -> Tensor {
+        let mut y = Tensor::stale(input.rows(), weights.out_features());
+        self.apply_linear(input, weights, &mut y, activation.map_or(Finish::Store, finish));
+        if let Some(activation) = activation {
+            activate::<L>(y.values_mut(), activation);
+        }
+        y
+    }
+
+    /// `stream += input · Wᵀ + b`; then `norm` is pending.
+    fn add_projected<'w>(
+        &mut self,
+        input: &Tensor,
+        weights: &CpuLinear,
+        stream: &mut Residual<'w, Self>,
+        norm: Option<&'w CpuNorm>,
+    ) {
+        self.settle(stream);
+        self.apply_linear(input, weights, &mut stream.x, Finish::Add);
+        stream.pending_norm = norm;
+    }
+}
+
+impl<L: Lanes> Ops for Cpu<L> {
+    type Tensor = Tensor;
+    type Linear = CpuLinear;
+    type Norm = CpuNorm;
+    type Table = CpuTable;
+    type OutputProjection = CpuOutput;
+    type Chosen = Vec<Vec<Choice>>;
+
+    fn linear(&self, in_features: usize, parts: Vec<LinearPart>) -> Result<CpuLinear> {
+        CpuLinear::pack::<L>(in_features, &parts)
+    }
+
+    fn norm(&self, source: NormSource) -> Result<CpuNorm> {
+        CpuNorm::pack(&source)
+    }
+
+    fn table(&self, source: TableSource) -> Result<CpuTable> {
+        CpuTable::new(source)
+    }
+
+    fn output_projection(
+        &self,
+        table: &CpuTable,
+        bias: Option<&[f32]>,
+        activation: ActivationQuant,
+        ids: Option<&[u32]>,
+        barred: &[u32],
+    ) -> Result<CpuOutput> {
+        CpuOutput::prepare::<L>(table, bias, activation, ids, barred)
+    }
+
+    fn zeros(&mut self, rows: usize, columns: usize) -> Tensor {
+        Tensor::zeros(rows, columns)
+    }
+
+    fn upload(&mut self, rows: usize, columns: usize, values: &[f32]) -> Tensor {
+        let mut tensor = Tensor::zeros(rows, columns);
+        if tensor.values().len() == values.len() {
+            tensor.values_mut().copy_from_slice(values);
+        } else {
+            self.record_fault(mismatch("upload", [rows, columns], values.len()));
+        }
+        tensor
+    }
+
+    fn shape(&self, tensor: &Tensor) -> (usize, usize) {
+        (tensor.rows(), tensor.columns())
+    }
+
+    fn select_rows(&mut self, tensor: &Tensor, rows: &[usize]) -> Tensor {
+        let mut selected = Tensor::stale(rows.len(), tensor.columns());
+        for (i, &row) in rows.iter().enumerate() {
+            match (selected.row_mut(i), tensor.row(row)) {
+                (Some(to), Some(from)) => to.copy_from_slice(from),
+                (to, _) => {
+                    to.into_iter().for_each(|to| to.fill(0.0));
+                    self.record_fault(mismatch("select rows", tensor.rows(), row));
+                }
+            }
+        }
+        selected
+    }
+
+    fn append_row(&mut self, cache: &mut Tensor, from: &Tensor, row: usize, column: usize) {
+        let columns = cache.columns();
+        let values =
+            from.row(row).and_then(|row| row.get(column..)).and_then(|row| row.get(..columns));
+        if !values.is_some_and(|values| cache.push_row(values)) {
+            let got = [from.rows(), from.columns()];
+            self.record_fault(mismatch("append row", [row + 1, column + columns], got));
+        }
+    }
+
+    fn copy(&mut self, tensor: &Tensor) -> Tensor {
+        tensor.clone()
+    }
+
+    fn embed(
+        &mut self,
+        table: &CpuTable,
+        tokens: &[Option<u32>],
+        scale: f32,
+        positions: Option<&Tensor>,
+    ) -> Result<Tensor> {
+        self.apply_embed(table, tokens, scale, positions)
+    }
+
+    fn project_qkv(
+        &mut self,
+        stream: &mut Residual<'_, Self>,
+        norm: Option<&CpuNorm>,
+        weights: &CpuLinear,
+    ) -> Tensor {
+        self.project_stream(stream, norm, weights, None)
+    }
+
+    fn project(&mut self, input: &Tensor, weights: &CpuLinear) -> Tensor {
+        self.project_rows(input, weights, None)
+    }
+
+    fn attention(&mut self, args: &AttentionArgs<'_, Tensor>) -> Result<(Tensor, Option<Tensor>)> {
+        self.apply_attention(args)
+    }
+
+    fn project_out_residual<'w>(
+        &mut self,
+        context: &Tensor,
+        weights: &CpuLinear,
+        stream: &mut Residual<'w, Self>,
+        norm: Option<&'w CpuNorm>,
+    ) {
+        self.add_projected(context, weights, stream, norm);
+    }
+
+    fn add_residual<'w>(
+        &mut self,
+        context: &Tensor,
+        stream: &mut Residual<'w, Self>,
+        norm: Option<&'w CpuNorm>,
+    ) {
+        self.settle(stream);
+        let shapes = [self.shape(&stream.x), self.shape(context)];
+        if shapes[0] != shapes[1] {
+            self.record_fault(mismatch("add residual", shapes[0], shapes[1]));
+        }
+        for (x, &y) in stream.x.values_mut().iter_mut().zip(context.values()) {
+            *x += y;
+        }
+        stream.pending_norm = norm;
+    }
+
+    fn mlp_in(
+        &mut self,
+        stream: &mut Residual<'_, Self>,
+        norm: Option<&CpuNorm>,
+        weights: &CpuLinear,
+        activation: Activation,
+    ) -> Tensor {
+        self.project_stream(stream, norm, weights, Some(activation))
+    }
+
+    fn mlp_middle(
+        &mut self,
+        hidden: &Tensor,
+        weights: &CpuLinear,
+        activation: Activation,
+    ) -> Tensor {
+        self.project_rows(hidden, weights, Some(activation))
+    }
+
+    fn mlp_out_residual<'w>(
+        &mut self,
+        hidden: &Tensor,
+        weights: &CpuLinear,
+        stream: &mut Residual<'w, Self>,
+        norm: Option<&'w CpuNorm>,
+    ) {
+        self.add_projected(hidden, weights, stream, norm);
+    }
+
+    fn ssru_residual<'w>(
+        &mut self,
+        projected: &Tensor,
+        state: &mut Tensor,
+        stream: &mut Residual<'w, Self>,
+        norm: Option<&'w CpuNorm>,
+    ) {
+        self.settle(stream);
+        self.apply_ssru(projected, state, &mut stream.x);
+        stream.pending_norm = norm;
+    }
+
+    fn finish(&mut self, mut stream: Residual<'_, Self>, norm: Option<&CpuNorm>) -> Tensor {
+        self.settle(&mut stream);
+        if let Some(norm) = norm {
+            self.apply_norm(&mut stream.x, norm);
+        }
+        stream.x
+    }
+
+    fn logits(&mut self, hidden: &Tensor, rows: Range<usize>, output: &CpuOutput) -> Tensor {
+        self.apply_output(hidden, rows, output)
+    }
+
+    fn choose(&mut self, logits: &Tensor, output: &CpuOutput, k: usize) -> Vec<Vec<Choice>> {
+        self.apply_choose(logits, output, k)
+    }
+
+    fn read_chosen(
+        &mut self,
+        chosen: Vec<Vec<Choice>>,
+    ) -> impl Future<Output = Result<Vec<Vec<Choice>>>> {
+        ready(self.take_fault().map(|()| chosen))
+    }
+
+    fn read(&mut self, tensor: &Tensor) -> impl Future<Output = Result<Vec<f32>>> {
+        ready(self.take_fault().map(|()| tensor.values().to_vec()))
+    }
+}

@@ -1,0 +1,53 @@
+//! Rows of an embedding table by token: checks and reference.
+
+pub mod cpu;
+
+use super::linear::{check_weights, mismatch};
+use super::{ActivationQuant, TableSource, Weights};
+use crate::error::Result;
+
+/// Checks that the weights fill the table.
+pub fn check_table(source: &TableSource) -> Result<()> {
+    let shape = [source.rows, source.columns];
+    check_weights(&source.name, shape, &source.weights, None, ActivationQuant::None)
+}
+
+/// Checks tokens against the table's rows, and the positions' shape.
+pub fn check(
+    [rows, columns]: [usize; 2],
+    tokens: &[Option<u32>],
+    positions: Option<[usize; 2]>,
+) -> Result<()> {
+    if let Some(&id) = tokens.iter().flatten().find(|&&id| id as usize >= rows) {
+        return Err(mismatch("embed", format!("a token below {rows}"), id));
+    }
+    let expected = [tokens.len(), columns];
+    match positions {
+        Some(got) if got != expected => Err(mismatch("embed positions", expected, got)),
+        _ => Ok(()),
+    }
+}
+
+/// `y[i, c] = table[tokens[i], c] · scale + positions[i, c]`; a token of `None` is a row of zeros.
+pub fn reference(
+    table: &TableSource,
+    tokens: &[Option<u32>],
+    scale: f32,
+    positions: Option<&[f32]>,
+) -> Vec<f32> {
+    let mut y = Vec::new();
+    for (i, token) in tokens.iter().enumerate() {
+        for c in 0..table.columns {
+            let value = token.map_or(0.0, |id| {
+                let at = id as usize * table.columns + c;
+                match &table.weights {
+                    Weights::F32(values) => values[at],
+                    Weights::Int8 { values, multiplier } => f32::from(values[at]) / multiplier,
+                }
+            });
+            let position = positions.map_or(0.0, |positions| positions[i * table.columns + c]);
+            y.push(value * scale + position);
+        }
+    }
+    y
+}

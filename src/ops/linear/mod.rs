@@ -1,0 +1,119 @@
+//! Linear maps y = x·Wᵀ + b, several side by side: checks and reference.
+
+pub mod cpu;
+
+use super::{ActivationQuant, LinearPart, Weights};
+use crate::backend::cpu::gemm::MAX_IN_FEATURES;
+use crate::error::{Error, Result};
+
+/// An [`Error::Internal`] about the shapes of `op`.
+pub(crate) fn mismatch(
+    op: &str,
+    expected: impl std::fmt::Debug,
+    got: impl std::fmt::Debug,
+) -> Error {
+    Error::Internal { what: format!("{op}: expected {expected:?}, got {got:?}") }
+}
+
+/// Checks that `weights` fill `[rows, columns]`, that `bias` has `rows` values, and that the treatment of
+/// activations goes with them.
+pub fn check_weights(
+    name: &str,
+    [rows, columns]: [usize; 2],
+    weights: &Weights,
+    bias: Option<&[f32]>,
+    activation: ActivationQuant,
+) -> Result<()> {
+    let expected = rows
+        .checked_mul(columns)
+        .ok_or_else(|| mismatch(name, "a size in memory", [rows, columns]))?;
+    let got = match weights {
+        Weights::F32(values) => values.len(),
+        Weights::Int8 { values, multiplier } => {
+            if !multiplier.is_finite() || *multiplier <= 0.0 {
+                return Err(mismatch(name, "a positive weight multiplier", multiplier));
+            }
+            values.len()
+        }
+    };
+    if got != expected {
+        return Err(mismatch(name, [rows, columns], format!("{got} values")));
+    }
+    if let Some(bias) = bias
+        && bias.len() != rows
+    {
+        return Err(mismatch(name, format!("{rows} biases"), bias.len()));
+    }
+    match (weights, activation) {
+        (_, ActivationQuant::None) => Ok(()),
+        (Weights::F32(_), _) => Err(mismatch(name, "int8 weights for int8 activations", "float32")),
+        (_, ActivationQuant::Static(alpha)) if !alpha.is_finite() || alpha <= 0.0 => {
+            Err(mismatch(name, "a positive activation multiplier", alpha))
+        }
+        _ if columns > MAX_IN_FEATURES => {
+            Err(mismatch(name, format!("at most {MAX_IN_FEATURES} int8 columns"), columns))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Checks the parts of one linear map; returns the columns of its output.
+pub fn check(in_features: usize, parts: &[LinearPart]) -> Result<usize> {
+    let mut out_features = 0usize;
+    for part in parts {
+        let shape = [part.out_features, in_features];
+        let bias = part.bias.as_deref();
+        check_weights(&part.name, shape, &part.weights, bias, part.activation)?;
+        out_features = out_features
+            .checked_add(part.out_features)
+            .ok_or_else(|| mismatch(&part.name, "a size in memory", shape))?;
+    }
+    Ok(out_features)
+}
+
+/// `y[r, o] = Σ_k x[r, k] · w[o, k] + b[o]` for `input` `[rows, in_features]`; the parts' columns lie side by side.
+///
+/// Int8: `Σ_k q[r, k] · w[o, k]` in integers, `q = clamp(round_half_even(x · alpha), ±127)`, times
+/// 1 / (alpha · multiplier). Int8 weights with float32 activations: `w = int8 / multiplier`.
+pub fn reference(input: &[f32], in_features: usize, parts: &[LinearPart]) -> Vec<f32> {
+    let mut output = Vec::new();
+    for x in input.chunks(in_features.max(1)) {
+        for part in parts {
+            for o in 0..part.out_features {
+                let bias = part.bias.as_ref().map_or(0.0, |bias| bias[o]);
+                output.push(reference_dot(x, &part.weights, o, part.activation) + bias);
+            }
+        }
+    }
+    output
+}
+
+/// One row times the row `o` of `weights`.
+pub fn reference_dot(x: &[f32], weights: &Weights, o: usize, activation: ActivationQuant) -> f32 {
+    let range = o * x.len()..(o + 1) * x.len();
+    let (values, multiplier) = match weights {
+        Weights::F32(values) => {
+            return x.iter().zip(&values[range]).fold(0.0, |sum, (x, w)| sum + x * w);
+        }
+        Weights::Int8 { values, multiplier } => (&values[range], *multiplier),
+    };
+    let (alpha, scale) = match activation {
+        ActivationQuant::None => {
+            let products = x.iter().zip(values).map(|(x, &w)| x * (f32::from(w) / multiplier));
+            return products.fold(0.0, |sum, product| sum + product);
+        }
+        ActivationQuant::Static(alpha) => (alpha, 1.0 / (alpha * multiplier)),
+        ActivationQuant::PerRow => {
+            let greatest = x.iter().fold(0.0f32, |greatest, x| greatest.max(x.abs()));
+            let alpha = if greatest > 0.0 { 127.0 / greatest } else { 0.0 };
+            let row_scale = if alpha > 0.0 { 1.0 / alpha } else { 0.0 };
+            (alpha, row_scale * (1.0 / multiplier))
+        }
+    };
+    let mut sum = 0i32;
+    for (x, &w) in x.iter().zip(values) {
+        let q = (x * alpha).round_ties_even().clamp(-127.0, 127.0) as i32;
+        sum += q * i32::from(w);
+    }
+    sum as f32 * scale
+}

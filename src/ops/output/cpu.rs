@@ -1,0 +1,180 @@
+//! The output projection on the CPU: chosen rows are packed, the whole table is multiplied as it lies.
+
+use super::check;
+use crate::backend::cpu::gemm::{
+    BLOCK, Finish, Output, multiply_float, multiply_int8, pack_dequantized_block, pack_float_block,
+};
+use crate::backend::cpu::lanes::Lanes;
+use crate::backend::cpu::{Cpu, Tensor};
+use crate::error::Result;
+use crate::ops::embed::cpu::CpuTable;
+use crate::ops::linear::cpu::{Matrix, row_quant};
+use crate::ops::linear::mismatch;
+use crate::ops::{ActivationQuant, Weights};
+use std::ops::Range;
+
+/// Rows of a table as an output projection, with their ids.
+#[derive(Debug)]
+pub struct CpuOutput {
+    columns: usize,
+    rows: Rows,
+    /// Ids of the candidates; absent where candidate i has id i.
+    ids: Option<Vec<u32>>,
+    /// Candidates that are never chosen, ascending.
+    barred: Vec<usize>,
+    candidates: usize,
+}
+
+#[derive(Debug)]
+enum Rows {
+    Packed(Matrix),
+    Whole { table: CpuTable, bias: Option<Vec<f32>>, activation: ActivationQuant },
+}
+
+impl CpuOutput {
+    /// Packs the rows `ids` of `table`, or shares the table.
+    pub fn prepare<L: Lanes>(
+        table: &CpuTable,
+        bias: Option<&[f32]>,
+        activation: ActivationQuant,
+        ids: Option<&[u32]>,
+        barred: &[u32],
+    ) -> Result<Self> {
+        let shape = [table.rows(), table.columns()];
+        check(table.name(), shape, table.weights(), bias, activation, ids)?;
+        let columns = table.columns();
+        let rows = match ids {
+            None => {
+                Rows::Whole { table: table.clone(), bias: bias.map(<[f32]>::to_vec), activation }
+            }
+            Some(ids) => {
+                let range = |&id: &u32| id as usize * columns..(id as usize + 1) * columns;
+                let bias: Option<Vec<f32>> =
+                    bias.map(|bias| ids.iter().map(|&id| bias[id as usize]).collect());
+                let bias = bias.as_deref();
+                Rows::Packed(match table.weights() {
+                    Weights::F32(values) => {
+                        let rows: Vec<_> = ids.iter().map(|id| &values[range(id)]).collect();
+                        Matrix::pack_float_rows::<L>(columns, &rows, bias)
+                    }
+                    Weights::Int8 { values, multiplier } => {
+                        let rows: Vec<_> = ids.iter().map(|id| &values[range(id)]).collect();
+                        Matrix::pack_int8_rows::<L>(columns, &rows, *multiplier, bias, activation)
+                    }
+                })
+            }
+        };
+        let candidate = |id: &u32| match ids {
+            Some(ids) => ids.binary_search(id).ok(),
+            None => Some(*id as usize).filter(|&id| id < table.rows()),
+        };
+        let mut barred: Vec<usize> = barred.iter().filter_map(candidate).collect();
+        barred.sort_unstable();
+        let candidates = ids.map_or(table.rows(), <[u32]>::len);
+        Ok(Self { columns, rows, ids: ids.map(<[u32]>::to_vec), barred, candidates })
+    }
+
+    /// Number of candidates.
+    pub fn candidates(&self) -> usize {
+        self.candidates
+    }
+
+    /// Id of a candidate.
+    pub fn id(&self, candidate: usize) -> u32 {
+        let own = || u32::try_from(candidate).unwrap_or(u32::MAX);
+        match &self.ids {
+            Some(ids) => ids.get(candidate).copied().unwrap_or(u32::MAX),
+            None => own(),
+        }
+    }
+
+    /// Candidates that are never chosen, ascending.
+    pub fn barred(&self) -> &[usize] {
+        &self.barred
+    }
+}
+
+impl<L: Lanes> Cpu<L> {
+    /// Logits of the rows `rows` of `hidden`.
+    pub(crate) fn apply_output(
+        &mut self,
+        hidden: &Tensor,
+        rows: Range<usize>,
+        output: &CpuOutput,
+    ) -> Tensor {
+        let mut logits = Tensor::stale(rows.len(), output.candidates);
+        let input = hidden
+            .values()
+            .get(rows.start.saturating_mul(hidden.columns())..)
+            .and_then(|values| values.get(..rows.len() * hidden.columns()));
+        let (Some(input), true) = (input, hidden.columns() == output.columns) else {
+            let expected = [rows.end, output.columns];
+            self.record_fault(mismatch("logits", expected, [hidden.rows(), hidden.columns()]));
+            logits.values_mut().fill(0.0);
+            return logits;
+        };
+        let stride = output.candidates;
+        let mut to =
+            Output { values: logits.values_mut(), stride, column: 0, finish: Finish::Store };
+        match &output.rows {
+            Rows::Packed(Matrix::Float(matrix)) => matrix.multiply::<L>(input, &mut to),
+            Rows::Packed(Matrix::Int8(matrix)) => {
+                let quantized = &mut self.scratch.quantized;
+                quantized.quantize::<L>(input, output.columns, matrix.quant());
+                matrix.multiply::<L>(quantized, &mut to);
+            }
+            Rows::Whole { table, bias, activation } => {
+                self.whole_table(input, table, bias.as_deref(), *activation, &mut to);
+            }
+        }
+        logits
+    }
+
+    /// Logits over every row of a table.
+    fn whole_table(
+        &mut self,
+        input: &[f32],
+        table: &CpuTable,
+        bias: Option<&[f32]>,
+        activation: ActivationQuant,
+        output: &mut Output<'_>,
+    ) {
+        let columns = table.columns();
+        if let (Weights::Int8 { values, multiplier }, Some(quant)) =
+            (table.weights(), row_quant(activation))
+        {
+            let rows = &mut self.scratch.quantized;
+            rows.quantize::<L>(input, columns, quant);
+            return multiply_int8::<L>(rows, columns, values, *multiplier, bias, quant, output);
+        }
+        // Float32: eight rows are packed at a time, multiplied with all inputs, and forgotten.
+        let block = &mut self.scratch.float_block;
+        block.clear();
+        block.resize(columns, [[0.0; 4]; 2]);
+        for first in (0..table.rows()).step_by(BLOCK) {
+            let width = (table.rows() - first).min(BLOCK);
+            let range = first * columns..(first + width) * columns;
+            let size = columns.max(1);
+            match table.weights() {
+                Weights::F32(values) => {
+                    let mut rows = values[range].chunks_exact(size);
+                    let rows = std::array::from_fn(|_| rows.next().unwrap_or(&[]));
+                    pack_float_block::<L>(rows, block);
+                }
+                Weights::Int8 { values, multiplier } => {
+                    let mut rows = values[range].chunks_exact(size);
+                    let rows = std::array::from_fn(|_| rows.next().unwrap_or(&[]));
+                    pack_dequantized_block::<L>(rows, *multiplier, block);
+                }
+            }
+            let mut eight_bias = [[0.0; 4]; 2];
+            if let Some(bias) = bias.and_then(|bias| bias.get(first..)) {
+                for (to, &from) in eight_bias.as_flattened_mut().iter_mut().zip(bias) {
+                    *to = from;
+                }
+            }
+            output.column = first;
+            multiply_float::<L>(input, columns, width, block, &[eight_bias], output);
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! The output projection, logits over the rows of a table or over some of them: checks and reference.
+
+pub mod cpu;
+
+use super::linear::{check_weights, mismatch, reference_dot};
+use super::{ActivationQuant, TableSource, Weights};
+use crate::error::Result;
+
+/// Checks the bias, the treatment of activations and the candidates: strictly ascending ids within the table.
+pub fn check(
+    name: &str,
+    [rows, columns]: [usize; 2],
+    weights: &Weights,
+    bias: Option<&[f32]>,
+    activation: ActivationQuant,
+    ids: Option<&[u32]>,
+) -> Result<()> {
+    check_weights(name, [rows, columns], weights, bias, activation)?;
+    let Some(ids) = ids else { return Ok(()) };
+    if let Some(pair) = ids.windows(2).find(|pair| pair[0] >= pair[1]) {
+        return Err(mismatch("output projection", "ascending ids", pair));
+    }
+    match ids.last() {
+        Some(&id) if id as usize >= rows => {
+            Err(mismatch("output projection", format!("an id below {rows}"), id))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// `y[r, i] = Σ_k x[r, k] · table[ids[i], k] + bias[ids[i]]`, quantised as in [`super::linear::reference`].
+pub fn reference(
+    hidden: &[f32],
+    table: &TableSource,
+    bias: Option<&[f32]>,
+    activation: ActivationQuant,
+    ids: Option<&[u32]>,
+) -> Vec<f32> {
+    let all: Vec<u32> = (0..table.rows as u32).collect();
+    let mut y = Vec::new();
+    for x in hidden.chunks(table.columns.max(1)) {
+        for &id in ids.unwrap_or(&all) {
+            let bias = bias.map_or(0.0, |bias| bias[id as usize]);
+            y.push(reference_dot(x, &table.weights, id as usize, activation) + bias);
+        }
+    }
+    y
+}
