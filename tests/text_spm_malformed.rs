@@ -1,5 +1,7 @@
 //! Damaged and hostile `.spm` files: a typed error that names file and offset, never a panic or a hang.
 
+#![allow(clippy::unwrap_used, clippy::panic)]
+
 use multihead::{error::Error, text::sentencepiece::SentencePiece};
 use proptest::prelude::*;
 use std::fs;
