@@ -63,11 +63,12 @@ impl Shortlist {
             }
             Ok(())
         })?;
-        if offsets.last().map(|last| u64::from(*last)) != Some(header.list_size) {
+        let last = offsets.last().copied().unwrap_or_default();
+        if u64::from(last) != header.list_size {
             return Err(Error::format(
                 file,
                 offsets_end - 8,
-                format!("last offset {:?}, expected {}", offsets.last(), header.list_size),
+                format!("last offset {last} found, expected {}", header.list_size),
             ));
         }
 
