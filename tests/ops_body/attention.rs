@@ -1,0 +1,230 @@
+//! Attention: heads, groups, masks, ragged batches.
+
+use super::{FLOAT_TOLERANCE, Random, Run, assert_close, read, run_all};
+use multihead::backend::cpu::lanes::{Lanes, Native};
+use multihead::backend::cpu::{Cpu, Tensor};
+use multihead::ops::attention::{check, reference};
+use multihead::ops::{AttentionArgs, AttentionSegment, KeyValue, Mask, Ops, View};
+
+/// An attention call whose queries, keys and values lie side by side in wider tensors.
+struct Attend {
+    q: Vec<f32>,
+    q_columns: usize,
+    q_column: usize,
+    /// Keys, then values, `[rows, kv_columns]`.
+    kv: Vec<Vec<f32>>,
+    kv_columns: usize,
+    v_column: usize,
+    segments: Vec<AttentionSegment>,
+    num_heads: usize,
+    num_kv_heads: usize,
+    head_dim: usize,
+    mask: Mask,
+    weights_of: Vec<usize>,
+}
+
+impl Attend {
+    fn with_args<T, R>(&self, q: &T, kv: &[T], then: impl FnOnce(&AttentionArgs<'_, T>) -> R) -> R {
+        let view = |tensor, column| View { tensor, column };
+        let kv: Vec<_> =
+            kv.iter().map(|kv| KeyValue { k: view(kv, 0), v: view(kv, self.v_column) }).collect();
+        then(&AttentionArgs {
+            q: view(q, self.q_column),
+            kv: &kv,
+            segments: &self.segments,
+            num_heads: self.num_heads,
+            num_kv_heads: self.num_kv_heads,
+            head_dim: self.head_dim,
+            scale: 1.0 / (self.head_dim as f32).sqrt(),
+            mask: self.mask,
+            weights_of: &self.weights_of,
+        })
+    }
+
+    fn reference(&self) -> Vec<f32> {
+        let q = (self.q.clone(), self.q_columns);
+        let kv: Vec<_> = self.kv.iter().map(|kv| (kv.clone(), self.kv_columns)).collect();
+        self.with_args(&q, &kv, |args| {
+            let (mut y, weights) = reference(args, |(values, columns)| (values, *columns));
+            y.extend(weights);
+            y
+        })
+    }
+}
+
+impl Run for Attend {
+    fn run<L: Lanes>(&self, cpu: &mut Cpu<L>) -> Vec<f32> {
+        let q = cpu.upload(self.q.len() / self.q_columns, self.q_columns, &self.q);
+        let kv: Vec<_> = self
+            .kv
+            .iter()
+            .map(|kv| cpu.upload(kv.len() / self.kv_columns, self.kv_columns, kv))
+            .collect();
+        let (y, weights) = self.with_args(&q, &kv, |args| cpu.attention(args).unwrap());
+        assert_eq!(weights.is_some(), !self.weights_of.is_empty());
+        let mut out = read(cpu, &y).unwrap();
+        if let Some(weights) = weights {
+            out.extend(read(cpu, &weights).unwrap());
+        }
+        out
+    }
+}
+
+pub fn by_hand() {
+    // Scores 0 and ln 3 (scale 1): probs 1/4 and 3/4; values 4 and 8 → 7.
+    let attend = Attend {
+        q: vec![1.0],
+        q_columns: 1,
+        q_column: 0,
+        kv: vec![vec![0.0, 4.0, 3.0f32.ln(), 8.0]],
+        kv_columns: 2,
+        v_column: 1,
+        segments: vec![AttentionSegment { query_rows: 0..1, kv: 0, kv_rows: 0..2, past_len: 0 }],
+        num_heads: 1,
+        num_kv_heads: 1,
+        head_dim: 1,
+        mask: Mask::None,
+        weights_of: vec![0],
+    };
+    assert_close(&run_all(&attend, "by hand"), &[7.0, 0.25, 0.75], 1e-6, "by hand");
+    // The first of two positions sees only itself.
+    let causal = Attend { mask: Mask::Causal, ..attend };
+    assert_eq!(run_all(&causal, "by hand"), [4.0, 1.0, 0.0]);
+}
+
+fn random_call(random: &mut Random, sequences: usize, decoding: bool) -> Attend {
+    let num_kv_heads = random.between(1, 4);
+    let num_heads = num_kv_heads * random.between(1, 4);
+    let head_dim = [1, 3, 4, 8, 31, 32, 36, 64][random.below(8)];
+    let (q_column, gap) = (random.below(5), random.below(5));
+    let q_columns = q_column + num_heads * head_dim + random.below(3);
+    let v_column = num_kv_heads * head_dim + gap;
+    let kv_columns = v_column + num_kv_heads * head_dim;
+    let (mut segments, mut kv, mut row) = (Vec::new(), Vec::new(), 0);
+    for i in 0..sequences {
+        let queries = if decoding { 1 } else { random.between(1, 9) };
+        let past_len = random.below(12);
+        let spare = random.below(3);
+        let keys = queries + past_len;
+        kv.push(random.floats((keys + spare) * kv_columns));
+        segments.push(AttentionSegment {
+            query_rows: row..row + queries,
+            kv: i,
+            kv_rows: spare..spare + keys,
+            past_len,
+        });
+        row += queries;
+    }
+    Attend {
+        q: random.floats(row * q_columns),
+        q_columns,
+        q_column,
+        kv,
+        kv_columns,
+        v_column,
+        segments,
+        num_heads,
+        num_kv_heads,
+        head_dim,
+        mask: if random.below(2) == 0 { Mask::None } else { Mask::Causal },
+        weights_of: (0..num_heads).filter(|_| random.below(4) == 0).collect(),
+    }
+}
+
+pub fn random_shapes() {
+    let mut random = Random::new(4);
+    for i in 0..60 {
+        let call = random_call(&mut random, 1, false);
+        let what = format!(
+            "{i}: {} of {} heads of {}, {:?}, {:?}",
+            call.num_heads, call.num_kv_heads, call.head_dim, call.mask, call.segments
+        );
+        assert_close(&run_all(&call, &what), &call.reference(), FLOAT_TOLERANCE, &what);
+    }
+    for mask in [Mask::None, Mask::Causal] {
+        for (query, kv_len) in [(0, 0), (0, 1), (3, 2), (3, 9), (8, 9)] {
+            let want: Vec<_> = (0..kv_len).filter(|&key| mask.visible(query, key)).collect();
+            assert_eq!(mask.visible_keys(query, kv_len).collect::<Vec<_>>(), want);
+        }
+    }
+}
+
+pub fn ragged() {
+    let mut random = Random::new(5);
+    for i in 0..40 {
+        let sequences = random.between(2, 5);
+        let call = random_call(&mut random, sequences, i % 2 == 0);
+        let together = run_all(&call, "ragged");
+        assert_close(&together, &call.reference(), FLOAT_TOLERANCE, "ragged");
+        let context_columns = call.num_heads * call.head_dim;
+        for segment in &call.segments {
+            let rows = segment.query_rows.clone();
+            let alone = Attend {
+                q: call.q[rows.start * call.q_columns..rows.end * call.q_columns].to_vec(),
+                kv: vec![call.kv[segment.kv].clone()],
+                segments: vec![AttentionSegment {
+                    query_rows: 0..rows.len(),
+                    kv: 0,
+                    ..segment.clone()
+                }],
+                weights_of: Vec::new(),
+                ..call
+            };
+            let of_batch = &together[rows.start * context_columns..rows.end * context_columns];
+            assert_eq!(run_all(&alone, "alone"), of_batch, "a sequence alone and in a batch");
+        }
+    }
+}
+
+pub fn refusals() {
+    let mut random = Random::new(6);
+    let good = || Attend {
+        q: vec![0.0; 12],
+        q_columns: 6,
+        q_column: 0,
+        kv: vec![vec![0.0; 24]],
+        kv_columns: 8,
+        v_column: 4,
+        segments: vec![AttentionSegment { query_rows: 0..2, kv: 0, kv_rows: 0..3, past_len: 0 }],
+        num_heads: 2,
+        num_kv_heads: 1,
+        head_dim: 3,
+        mask: Mask::None,
+        weights_of: vec![1],
+    };
+    let outcome = |call: &Attend| {
+        let mut cpu = Cpu::<Native>::new();
+        let q = cpu.upload(2, 6, &call.q);
+        let kv = [cpu.upload(3, 8, &call.kv[0])];
+        call.with_args(&q, &kv, |args| {
+            let checked = check(args, |tensor: &Tensor| (tensor.rows(), tensor.columns()));
+            assert_eq!(checked.is_err(), cpu.attention(args).is_err());
+            checked
+        })
+    };
+    assert_eq!(outcome(&good()).unwrap(), 3);
+    let segment = |query_rows, kv, kv_rows| {
+        vec![AttentionSegment { query_rows, kv, kv_rows, past_len: random.below(3) }]
+    };
+    let mut segments = segment;
+    let bad = [
+        Attend { q_column: 1, ..good() },
+        Attend { q_column: usize::MAX, ..good() },
+        Attend { v_column: 6, ..good() },
+        Attend { num_heads: 0, ..good() },
+        Attend { num_kv_heads: 0, ..good() },
+        Attend { num_kv_heads: 3, ..good() },
+        Attend { head_dim: 0, ..good() },
+        Attend { head_dim: usize::MAX, ..good() },
+        Attend { weights_of: vec![2], ..good() },
+        Attend { segments: segments(0..2, 1, 0..3), ..good() },
+        Attend { segments: segments(0..2, 0, 0..4), ..good() },
+        Attend { segments: segments(0..1, 0, 0..3), ..good() },
+        Attend { segments: segments(1..2, 0, 0..3), ..good() },
+        Attend { segments: segments(0..3, 0, 0..3), ..good() },
+        Attend { segments: Vec::new(), ..good() },
+    ];
+    for (i, call) in bad.iter().enumerate() {
+        assert!(outcome(call).is_err(), "call {i}");
+    }
+}

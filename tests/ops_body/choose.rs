@@ -1,0 +1,85 @@
+//! Choosing the likeliest candidates.
+
+use super::{Random, Run, assert_close, now, run_all};
+use multihead::backend::cpu::Cpu;
+use multihead::backend::cpu::lanes::Lanes;
+use multihead::ops::choose::reference;
+use multihead::ops::{ActivationQuant, Choice, Ops, TableSource, Weights};
+
+/// Chooses among logits; gives ids and log-probabilities by turns, and −1 between rows.
+struct Choose<'a> {
+    logits: &'a [f32],
+    ids: Option<&'a [u32]>,
+    candidates: usize,
+    barred: &'a [u32],
+    k: usize,
+}
+
+impl Run for Choose<'_> {
+    fn run<L: Lanes>(&self, cpu: &mut Cpu<L>) -> Vec<f32> {
+        let rows = self.ids.and_then(<[u32]>::last).map_or(self.candidates, |&id| id as usize + 1);
+        let weights = Weights::F32(vec![0.0; rows]);
+        let table = TableSource { name: "Wemb".to_owned(), rows, columns: 1, weights };
+        let table = cpu.table(table).unwrap();
+        let output = cpu
+            .output_projection(&table, None, ActivationQuant::None, self.ids, self.barred)
+            .unwrap();
+        let logits = cpu.upload(self.logits.len() / self.candidates, self.candidates, self.logits);
+        let chosen = cpu.choose(&logits, &output, self.k);
+        flatten(&now(cpu.read_chosen(chosen)).unwrap())
+    }
+}
+
+fn flatten(rows: &[Vec<Choice>]) -> Vec<f32> {
+    let row = |row: &Vec<Choice>| {
+        let pairs = row.iter().flat_map(|choice| [choice.id as f32, choice.log_prob]);
+        pairs.chain([-1.0]).collect::<Vec<_>>()
+    };
+    rows.iter().flat_map(row).collect()
+}
+
+pub fn by_hand() {
+    // Probabilities 1/8, 4/8, 2/8, 1/8 of ids 2, 3, 5, 7; 3 is barred.
+    let logits = [0.0, 4.0f32.ln(), 2.0f32.ln(), 0.0];
+    let ids = [2, 3, 5, 7];
+    let two = Choose { logits: &logits, ids: Some(&ids), candidates: 4, barred: &[1, 3], k: 2 };
+    let want = [5.0, 0.25f32.ln(), 2.0, 0.125f32.ln(), -1.0];
+    assert_close(&run_all(&two, "by hand"), &want, 1e-6, "by hand");
+    let all = Choose { k: 9, ..two };
+    let want = [5.0, 0.25f32.ln(), 2.0, 0.125f32.ln(), 7.0, 0.125f32.ln(), -1.0];
+    assert_close(&run_all(&all, "by hand"), &want, 1e-6, "by hand");
+    assert_eq!(run_all(&Choose { k: 0, ..all }, "by hand"), [-1.0]);
+    let none = Choose { logits: &[1.0], ids: None, candidates: 1, barred: &[0], k: 1 };
+    assert_eq!(run_all(&none, "by hand"), [-1.0]);
+}
+
+pub fn random() {
+    let mut random = Random::new(9);
+    for i in 0..150 {
+        let ids: Vec<u32> = (0..random.between(1, 300) as u32)
+            .filter(|&id| id == 0 || random.below(3) > 0)
+            .collect();
+        let rows = random.between(1, 4);
+        // Coarse values, so that ties are common; some far down, where exp is 0.
+        let logits: Vec<f32> = (0..rows * ids.len())
+            .map(|_| match random.below(20) {
+                0 => -1e4,
+                _ => (random.float() * 8.0).round() * 0.75 + 3.0,
+            })
+            .collect();
+        let barred: Vec<u32> = (0..random.below(4)).map(|_| random.below(300) as u32).collect();
+        let k = [1, 1, 4, 12][i % 4];
+        let candidates = ids.len();
+        let choose = Choose { logits: &logits, ids: Some(&ids), candidates, barred: &barred, k };
+        let want: Vec<_> =
+            logits.chunks(candidates).map(|row| reference(row, &ids, &barred, k)).collect();
+        let what = format!("{candidates} candidates, k {k}");
+        let (got, want) = (run_all(&choose, &what), flatten(&want));
+        // Ids and row ends are exact, log-probabilities close.
+        assert_eq!(got.len(), want.len(), "{what}");
+        for (got, want) in got.iter().zip(&want) {
+            let tolerance = if want.fract() == 0.0 { 1e-5 } else { 2e-6 };
+            assert!((got - want).abs() <= tolerance * want.abs().max(1.0), "{what}: {got} {want}");
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! Linear maps and what fuses with them.
+
+use super::{FLOAT_TOLERANCE, Random, Run, assert_close, read, run_all};
+use multihead::backend::cpu::Cpu;
+use multihead::backend::cpu::lanes::{Lanes, Native};
+use multihead::ops::linear::reference;
+use multihead::ops::{Activation, ActivationQuant, LinearPart, Ops, Residual, Weights, activation};
+
+/// `input · Wᵀ + b`.
+struct Project<'a> {
+    input: &'a [f32],
+    in_features: usize,
+    parts: &'a [LinearPart],
+}
+
+impl Run for Project<'_> {
+    fn run<L: Lanes>(&self, cpu: &mut Cpu<L>) -> Vec<f32> {
+        let weights = cpu.linear(self.in_features, self.parts.to_vec()).unwrap();
+        let input = cpu.upload(self.input.len() / self.in_features, self.in_features, self.input);
+        let y = cpu.project(&input, &weights);
+        read(cpu, &y).unwrap()
+    }
+}
+
+fn int8_part(
+    values: Vec<i8>,
+    multiplier: f32,
+    bias: Option<Vec<f32>>,
+    activation: ActivationQuant,
+    out_features: usize,
+) -> LinearPart {
+    let weights = Weights::Int8 { values, multiplier };
+    LinearPart { name: "W".to_owned(), out_features, weights, bias, activation }
+}
+
+pub fn by_hand() {
+    // [1, 2; 3, 4; 5, 6] rows; x = [0.5, −1]: 0.5 − 2 + 0.25, 1.5 − 4, 2.5 − 6 − 1
+    let part = LinearPart {
+        name: "W".to_owned(),
+        out_features: 3,
+        weights: Weights::F32(vec![1.0, 2.0, 3.0, 4.0, 5.0, 6.0]),
+        bias: Some(vec![0.25, 0.0, -1.0]),
+        activation: ActivationQuant::None,
+    };
+    let float = Project { input: &[0.5, -1.0], in_features: 2, parts: &[part] };
+    assert_eq!(run_all(&float, "by hand"), [-1.25, -2.5, -4.5]);
+
+    // x · 2 = [1.5, −3, 300] → [2, −3, 127]; · [10, 20, −1] = 20 − 60 − 127 = −167; / (2 · 4) = −20.875; + 1
+    let quant = ActivationQuant::Static(2.0);
+    let part = int8_part(vec![10, 20, -1], 4.0, Some(vec![1.0]), quant, 1);
+    let int8 = Project { input: &[0.75, -1.5, 150.0], in_features: 3, parts: &[part] };
+    assert_eq!(run_all(&int8, "by hand"), [-19.875]);
+
+    // max |x| = 2, so alpha = 63.5: [63.5, −127] → [64, −127]; · [1, 2] = −190; / 63.5 / 1
+    let part = int8_part(vec![1, 2], 1.0, None, ActivationQuant::PerRow, 1);
+    let per_row = Project { input: &[1.0, -2.0], in_features: 2, parts: &[part] };
+    assert_close(&run_all(&per_row, "by hand"), &[-190.0 / 63.5], 1e-7, "by hand");
+
+    // Int8 weights with a float32 input: 3 / 4 · 0.5 − 8 / 4 · 2
+    let part = int8_part(vec![3, -8], 4.0, None, ActivationQuant::None, 1);
+    let dequantized = Project { input: &[0.5, 2.0], in_features: 2, parts: &[part] };
+    assert_eq!(run_all(&dequantized, "by hand"), [-3.625]);
+}
+
+fn random_parts(random: &mut Random, in_features: usize) -> Vec<LinearPart> {
+    let alphas = [3.5, 11.0];
+    (0..random.between(1, 4))
+        .map(|i| {
+            let out_features = random.between(1, 40);
+            let activation = match random.below(4) {
+                0 => ActivationQuant::None,
+                1 => ActivationQuant::PerRow,
+                _ => ActivationQuant::Static(alphas[random.below(2)]),
+            };
+            let int8 = activation != ActivationQuant::None || random.below(2) == 0;
+            LinearPart {
+                name: format!("W{i}"),
+                out_features,
+                weights: random.weights(out_features * in_features, int8),
+                bias: (random.below(3) > 0).then(|| random.floats(out_features)),
+                activation,
+            }
+        })
+        .collect()
+}
+
+pub fn random_shapes() {
+    let mut random = Random::new(1);
+    for _ in 0..150 {
+        let in_features = random.between(1, 70);
+        let rows = random.between(1, 13);
+        let parts = random_parts(&mut random, in_features);
+        let input = random.floats(rows * in_features);
+        let what = format!("{rows} rows, {in_features} features, {:?}", shapes(&parts));
+        let got = run_all(&Project { input: &input, in_features, parts: &parts }, &what);
+        // Sums are integers, or float32 added in the same order: nothing may differ.
+        assert_eq!(got, reference(&input, in_features, &parts), "{what}");
+    }
+}
+
+fn shapes(parts: &[LinearPart]) -> Vec<(usize, ActivationQuant)> {
+    parts.iter().map(|part| (part.out_features, part.activation)).collect()
+}
+
+pub fn extremes() {
+    let in_features = 4099;
+    for weight in [127, -127, -128] {
+        for x in [1.0f32, -1.0, f32::INFINITY, f32::NEG_INFINITY] {
+            let quant = ActivationQuant::Static(127.0);
+            let part = int8_part(vec![weight; in_features * 9], 1.0, None, quant, 9);
+            let input = vec![x; in_features];
+            let got = run_all(&Project { input: &input, in_features, parts: &[part] }, "extremes");
+            let sum = in_features as i64 * 127 * i64::from(weight) * x.signum() as i64;
+            let want = sum as f32 * (1.0 / 127.0);
+            assert_eq!(got, [want; 9], "{weight} · {x}");
+        }
+    }
+    // The longest row that is allowed: 132104 · 128 · 127 = 2147482624 < 2^31.
+    let in_features = 132_104;
+    let quant = ActivationQuant::Static(1.0);
+    let part = int8_part(vec![-128; in_features], 1.0, None, quant, 1);
+    let input = vec![-127.0; in_features];
+    let got = run_all(&Project { input: &input, in_features, parts: &[part] }, "longest row");
+    assert_eq!(got, [2_147_482_624i64 as f32]);
+}
+
+pub fn rows_are_independent() {
+    let mut random = Random::new(2);
+    for _ in 0..40 {
+        let in_features = random.between(1, 60);
+        let parts = random_parts(&mut random, in_features);
+        let rows = random.between(2, 11);
+        let input = random.floats(rows * in_features);
+        let together = run_all(&Project { input: &input, in_features, parts: &parts }, "together");
+        let mut alone = Vec::new();
+        for row in input.chunks(in_features) {
+            alone.extend(run_all(&Project { input: row, in_features, parts: &parts }, "alone"));
+        }
+        assert_eq!(together, alone, "{rows} rows, {in_features} features");
+    }
+}
+
+/// A feed-forward block: activation after the first product, residual after the second.
+struct FeedForward<'a> {
+    x: &'a [f32],
+    hidden_size: usize,
+    first: &'a LinearPart,
+    second: &'a LinearPart,
+    activation: Activation,
+}
+
+impl Run for FeedForward<'_> {
+    fn run<L: Lanes>(&self, cpu: &mut Cpu<L>) -> Vec<f32> {
+        let first = cpu.linear(self.hidden_size, vec![self.first.clone()]).unwrap();
+        let second = cpu.linear(self.first.out_features, vec![self.second.clone()]).unwrap();
+        let x = cpu.upload(self.x.len() / self.hidden_size, self.hidden_size, self.x);
+        let mut stream = Residual { x, pending_norm: None };
+        let hidden = cpu.mlp_in(&mut stream, None, &first, self.activation);
+        cpu.mlp_out_residual(&hidden, &second, &mut stream, None);
+        let mut out = read(cpu, &hidden).unwrap();
+        out.extend(read(cpu, &stream.x).unwrap());
+        out
+    }
+}
+
+pub fn epilogues() {
+    let mut random = Random::new(3);
+    for activation in [Activation::Relu, Activation::Swish, Activation::GeluSigmoid] {
+        for int8 in [false, true] {
+            let (hidden_size, intermediate_size, rows) = (13, 27, 6);
+            let quant = if int8 { ActivationQuant::Static(20.0) } else { ActivationQuant::None };
+            let mut part = |out_features: usize, in_features: usize| LinearPart {
+                name: "W".to_owned(),
+                out_features,
+                weights: random.weights(out_features * in_features, int8),
+                bias: Some(random.floats(out_features)),
+                activation: quant,
+            };
+            let first = part(intermediate_size, hidden_size);
+            let second = part(hidden_size, intermediate_size);
+            let x = random.floats(rows * hidden_size);
+            let block =
+                FeedForward { x: &x, hidden_size, first: &first, second: &second, activation };
+            let got = run_all(&block, "feed-forward");
+            let (got_hidden, got_stream) = got.split_at(rows * intermediate_size);
+            let mut hidden = reference(&x, hidden_size, std::slice::from_ref(&first));
+            hidden.iter_mut().for_each(|x| *x = activation::reference(*x, activation));
+            assert_close(got_hidden, &hidden, FLOAT_TOLERANCE, "activation");
+            // From the hidden values that the device had: a rounding the other way would be magnified by int8.
+            let mut stream = reference(got_hidden, intermediate_size, &[second]);
+            stream.iter_mut().zip(&x).for_each(|(y, x)| *y += x);
+            assert_close(got_stream, &stream, FLOAT_TOLERANCE, "residual");
+        }
+    }
+}
+
+pub fn refusals() {
+    let cpu = Cpu::<Native>::new();
+    let part = |weights: Weights, activation: ActivationQuant| LinearPart {
+        name: "encoder_l1_ffn_W1".to_owned(),
+        out_features: 2,
+        weights,
+        bias: None,
+        activation,
+    };
+    let int8 = |n: usize, multiplier: f32| Weights::Int8 { values: vec![1; n], multiplier };
+    let refused = [
+        (3, part(Weights::F32(vec![0.0; 5]), ActivationQuant::None)),
+        (3, part(Weights::F32(vec![0.0; 6]), ActivationQuant::Static(1.0))),
+        (3, part(int8(7, 1.0), ActivationQuant::PerRow)),
+        (3, part(int8(6, 0.0), ActivationQuant::PerRow)),
+        (3, part(int8(6, f32::NAN), ActivationQuant::PerRow)),
+        (3, part(int8(6, 1.0), ActivationQuant::Static(0.0))),
+        (3, part(int8(6, 1.0), ActivationQuant::Static(f32::INFINITY))),
+        (132_105, part(int8(264_210, 1.0), ActivationQuant::PerRow)),
+        (usize::MAX, part(int8(6, 1.0), ActivationQuant::PerRow)),
+    ];
+    for (in_features, part) in refused {
+        let error = cpu.linear(in_features, vec![part]).unwrap_err();
+        assert!(error.to_string().contains("encoder_l1_ffn_W1"), "{error}");
+    }
+    let mut part = part(int8(6, 1.0), ActivationQuant::PerRow);
+    part.bias = Some(vec![0.0; 3]);
+    assert!(cpu.linear(3, vec![part]).is_err());
+}

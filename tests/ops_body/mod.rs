@@ -1,0 +1,135 @@
+//! What every op must compute: one body, run natively and in browsers, on every kind of lanes.
+//!
+//! Each check takes shapes and values from a fixed random sequence, runs the op through the `Ops` trait on scalar
+//! and on native lanes, asks for the same bits of both, and for the values of the op's slow reference.
+
+#![allow(clippy::unwrap_used, clippy::panic)]
+
+mod attention;
+mod choose;
+mod linear;
+mod output;
+mod rows;
+mod tensors;
+
+use multihead::backend::cpu::Cpu;
+use multihead::backend::cpu::lanes::{Lanes, Native, Scalar};
+use multihead::error::Result;
+use multihead::ops::{Ops, Weights};
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+
+/// Every check with its name.
+pub const CHECKS: &[(&str, fn())] = &[
+    ("linear by hand", linear::by_hand),
+    ("linear of random shapes", linear::random_shapes),
+    ("linear at the ends of int8", linear::extremes),
+    ("linear rows are independent", linear::rows_are_independent),
+    ("linear epilogues", linear::epilogues),
+    ("linear refuses what does not fit", linear::refusals),
+    ("attention by hand", attention::by_hand),
+    ("attention of random shapes", attention::random_shapes),
+    ("attention of ragged batches", attention::ragged),
+    ("attention refuses what does not fit", attention::refusals),
+    ("output projection", output::random_shapes),
+    ("output projection of chosen rows", output::chosen_rows),
+    ("output projection refuses what does not fit", output::refusals),
+    ("choose by hand", choose::by_hand),
+    ("choose of random logits", choose::random),
+    ("layer norm", rows::layer_norm),
+    ("pending norms", rows::pending_norms),
+    ("activations", rows::activations),
+    ("ssru", rows::ssru),
+    ("embed", rows::embed),
+    ("rows selected and appended", tensors::rows),
+    ("faults reach the next read", tensors::faults),
+];
+
+/// Relative to the largest value: float32 sums against double precision.
+pub const FLOAT_TOLERANCE: f32 = 2e-6;
+
+/// Numbers that are the same everywhere (Marsaglia's xorshift).
+pub struct Random(u64);
+
+impl Random {
+    pub fn new(seed: u64) -> Self {
+        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
+    }
+
+    pub fn bits(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 >> 16
+    }
+
+    pub fn below(&mut self, n: usize) -> usize {
+        (self.bits() % n as u64) as usize
+    }
+
+    /// One of `range`.
+    pub fn between(&mut self, low: usize, high: usize) -> usize {
+        low + self.below(high - low + 1)
+    }
+
+    /// In ±2, most of it small.
+    pub fn float(&mut self) -> f32 {
+        let unit = |bits: u64| (bits % 65_536) as f32 / 32_768.0 - 1.0;
+        2.0 * unit(self.bits()) * unit(self.bits())
+    }
+
+    pub fn floats(&mut self, n: usize) -> Vec<f32> {
+        (0..n).map(|_| self.float()).collect()
+    }
+
+    pub fn bytes(&mut self, n: usize) -> Vec<i8> {
+        (0..n).map(|_| self.bits() as i8).collect()
+    }
+
+    pub fn weights(&mut self, n: usize, int8: bool) -> Weights {
+        if int8 {
+            Weights::Int8 { values: self.bytes(n), multiplier: 20.0 + 80.0 * self.float().abs() }
+        } else {
+            Weights::F32(self.floats(n))
+        }
+    }
+}
+
+/// Runs a future that is ready at once.
+pub fn now<T>(future: impl Future<Output = T>) -> T {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(value) => value,
+        Poll::Pending => panic!("the CPU is always ready"),
+    }
+}
+
+/// What an op run on the device gives; written once for every kind of lanes.
+pub trait Run {
+    fn run<L: Lanes>(&self, cpu: &mut Cpu<L>) -> Vec<f32>;
+}
+
+/// Runs on every kind of lanes, each twice on one device, and asks for the same bits.
+pub fn run_all(run: &impl Run, what: &str) -> Vec<f32> {
+    let bits = |values: &[f32]| values.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+    let mut native = Cpu::<Native>::new();
+    let first = run.run(&mut native);
+    assert_eq!(bits(&first), bits(&run.run(&mut native)), "{what}: twice on one device");
+    let scalar = run.run(&mut Cpu::<Scalar>::new());
+    assert_eq!(bits(&first), bits(&scalar), "{what}: {} and {}", Native::NAME, Scalar::NAME);
+    first
+}
+
+/// All values within `tolerance` of `want`, relative to the largest magnitude of `want` (or to 1).
+pub fn assert_close(got: &[f32], want: &[f32], tolerance: f32, what: &str) {
+    assert_eq!(got.len(), want.len(), "{what}: length");
+    let scale = want.iter().fold(1.0f32, |scale, x| scale.max(x.abs()));
+    for (i, (got, want)) in got.iter().zip(want).enumerate() {
+        let difference = (got - want).abs();
+        assert!(difference <= tolerance * scale, "{what}: value {i} is {got}, expected {want}");
+    }
+}
+
+/// Reads a tensor back.
+pub fn read<L: Lanes>(cpu: &mut Cpu<L>, tensor: &<Cpu<L> as Ops>::Tensor) -> Result<Vec<f32>> {
+    now(cpu.read(tensor))
+}

@@ -1,0 +1,85 @@
+//! The output projection: packed rows, and the whole table as it lies.
+
+use super::{Random, Run, read, run_all};
+use multihead::backend::cpu::Cpu;
+use multihead::backend::cpu::lanes::{Lanes, Native};
+use multihead::ops::output::reference;
+use multihead::ops::{ActivationQuant, Ops, TableSource, Weights};
+
+struct Logits<'a> {
+    hidden: &'a [f32],
+    table: &'a TableSource,
+    bias: Option<&'a [f32]>,
+    activation: ActivationQuant,
+    ids: Option<&'a [u32]>,
+}
+
+impl Run for Logits<'_> {
+    fn run<L: Lanes>(&self, cpu: &mut Cpu<L>) -> Vec<f32> {
+        let table = cpu.table(self.table.clone()).unwrap();
+        let output =
+            cpu.output_projection(&table, self.bias, self.activation, self.ids, &[]).unwrap();
+        // One row more on either side, which must not matter.
+        let columns = self.table.columns;
+        let mut rows = vec![9.0; columns];
+        rows.extend_from_slice(self.hidden);
+        rows.resize(rows.len() + columns, 9.0);
+        let hidden = cpu.upload(rows.len() / columns, columns, &rows);
+        let logits = cpu.logits(&hidden, 1..rows.len() / columns - 1, &output);
+        read(cpu, &logits).unwrap()
+    }
+}
+
+fn random_table(random: &mut Random, int8: bool) -> TableSource {
+    let (rows, columns) = (random.between(1, 90), random.between(1, 50));
+    let weights = random.weights(rows * columns, int8);
+    TableSource { name: "Wemb".to_owned(), rows, columns, weights }
+}
+
+fn check_random(seed: u64, chosen: bool) {
+    let mut random = Random::new(seed);
+    for i in 0..120 {
+        let activation = [
+            ActivationQuant::None,
+            ActivationQuant::Static(9.0),
+            ActivationQuant::PerRow,
+            ActivationQuant::None,
+        ][i % 4];
+        let table = random_table(&mut random, i % 4 != 0);
+        let bias = (random.below(3) > 0).then(|| random.floats(table.rows));
+        let rows = random.between(1, 6);
+        let hidden = random.floats(rows * table.columns);
+        let density = random.between(1, 10);
+        let ids: Vec<u32> = (0..table.rows as u32).filter(|_| random.below(10) < density).collect();
+        let ids = chosen.then_some(&ids[..]);
+        let (hidden, bias) = (&hidden[..], bias.as_deref());
+        let what = format!("{rows} rows, {} × {}, {activation:?}", table.rows, table.columns);
+        let got = run_all(&Logits { hidden, table: &table, bias, activation, ids }, &what);
+        assert_eq!(got, reference(hidden, &table, bias, activation, ids), "{what}");
+    }
+}
+
+pub fn random_shapes() {
+    check_random(7, false);
+}
+
+pub fn chosen_rows() {
+    check_random(8, true);
+}
+
+pub fn refusals() {
+    let cpu = Cpu::<Native>::new();
+    let source = |weights| TableSource { name: "Wemb".to_owned(), rows: 4, columns: 2, weights };
+    assert!(cpu.table(source(Weights::F32(vec![0.0; 7]))).is_err());
+    let float = cpu.table(source(Weights::F32(vec![0.0; 8]))).unwrap();
+    let project = |bias: Option<&[f32]>, activation, ids: Option<&[u32]>| {
+        cpu.output_projection(&float, bias, activation, ids, &[1, 99]).map(|_| ())
+    };
+    assert!(project(Some(&[0.0; 4]), ActivationQuant::None, Some(&[0, 3])).is_ok());
+    assert!(project(None, ActivationQuant::None, Some(&[])).is_ok());
+    assert!(project(Some(&[0.0; 3]), ActivationQuant::None, None).is_err());
+    assert!(project(None, ActivationQuant::PerRow, None).is_err());
+    assert!(project(None, ActivationQuant::None, Some(&[0, 4])).is_err());
+    assert!(project(None, ActivationQuant::None, Some(&[1, 1])).is_err());
+    assert!(project(None, ActivationQuant::None, Some(&[2, 1])).is_err());
+}

@@ -1,0 +1,229 @@
+//! What works on rows: normalisation, activations, the recurrent unit, embedding.
+
+use super::{FLOAT_TOLERANCE, Random, Run, assert_close, read, run_all};
+use multihead::backend::cpu::Cpu;
+use multihead::backend::cpu::lanes::{Lanes, Native};
+use multihead::ops::{
+    Activation, ActivationQuant, LinearPart, NormSource, Ops, Residual, TableSource, Weights,
+};
+use multihead::ops::{activation, embed as embed_op, layer_norm as norm_op, ssru as ssru_op};
+
+struct Norm<'a> {
+    x: &'a [f32],
+    source: &'a NormSource,
+}
+
+impl Run for Norm<'_> {
+    fn run<L: Lanes>(&self, cpu: &mut Cpu<L>) -> Vec<f32> {
+        let columns = self.source.scale.len();
+        let norm = cpu.norm(self.source.clone()).unwrap();
+        let x = cpu.upload(self.x.len() / columns, columns, self.x);
+        let y = cpu.finish(Residual { x, pending_norm: Some(&norm) }, None);
+        read(cpu, &y).unwrap()
+    }
+}
+
+pub fn layer_norm() {
+    // Mean 2, variance 1 (divided by 2, not 1): −1 and 1.
+    let source = NormSource { scale: vec![3.0, 3.0], bias: Some(vec![0.5, 0.5]), eps: 0.0 };
+    assert_eq!(run_all(&Norm { x: &[1.0, 3.0], source: &source }, "by hand"), [-2.5, 3.5]);
+
+    let mut random = Random::new(10);
+    for columns in [1, 2, 3, 4, 5, 7, 8, 31, 64, 255, 256, 384, 512, 1000] {
+        for offset in [0.0, 30.0] {
+            let source = NormSource {
+                scale: random.floats(columns),
+                bias: (columns % 2 == 0).then(|| random.floats(columns)),
+                eps: 1e-6,
+            };
+            let x: Vec<f32> = random.floats(5 * columns).iter().map(|x| x + offset).collect();
+            let what = format!("{columns} columns around {offset}");
+            // Far from 0 the input itself is coarser by that factor.
+            let tolerance = if offset == 0.0 { 1e-6 } else { 2e-5 };
+            let got = run_all(&Norm { x: &x, source: &source }, &what);
+            assert_close(&got, &norm_op::reference(&x, &source), tolerance, &what);
+        }
+    }
+    // A row without variance, and a vector too short.
+    let source = NormSource { scale: vec![1.0; 6], bias: None, eps: 1e-6 };
+    assert_eq!(run_all(&Norm { x: &[0.5; 6], source: &source }, "constant"), [0.0; 6]);
+    let source = NormSource { bias: Some(vec![0.0; 5]), ..source };
+    assert!(Cpu::<Native>::new().norm(source).is_err());
+}
+
+/// Post-norm and pre-norm around a sublayer that adds its own input: `x = N(2 · N(x))`, then `N(x)` is projected.
+struct Stream<'a> {
+    x: &'a [f32],
+    source: &'a NormSource,
+    columns: usize,
+}
+
+impl Run for Stream<'_> {
+    fn run<L: Lanes>(&self, cpu: &mut Cpu<L>) -> Vec<f32> {
+        let norm = cpu.norm(self.source.clone()).unwrap();
+        let identity: Vec<f32> = (0..self.columns * self.columns)
+            .map(|i| if i % (self.columns + 1) == 0 { 1.0 } else { 0.0 })
+            .collect();
+        let part = LinearPart {
+            name: "I".to_owned(),
+            out_features: self.columns,
+            weights: Weights::F32(identity),
+            bias: None,
+            activation: ActivationQuant::None,
+        };
+        let identity = cpu.linear(self.columns, vec![part]).unwrap();
+        let x = cpu.upload(self.x.len() / self.columns, self.columns, self.x);
+        let mut stream = Residual { x, pending_norm: Some(&norm) };
+        let once = cpu.project_qkv(&mut stream, None, &identity);
+        assert!(stream.pending_norm.is_none());
+        assert_eq!(read(cpu, &once), read(cpu, &stream.x));
+        cpu.project_out_residual(&once, &identity, &mut stream, Some(&norm));
+        assert!(stream.pending_norm.is_some());
+        // Adding reads the stream, so the pending norm comes first; zeros change nothing after it.
+        let zeros = cpu.zeros(self.x.len() / self.columns, self.columns);
+        cpu.add_residual(&zeros, &mut stream, None);
+        let before = read(cpu, &stream.x).unwrap();
+        let y = cpu.project_qkv(&mut stream, Some(&norm), &identity);
+        assert_eq!(read(cpu, &stream.x).unwrap(), before, "a pre-norm leaves the stream as it is");
+        read(cpu, &y).unwrap()
+    }
+}
+
+pub fn pending_norms() {
+    let mut random = Random::new(11);
+    let columns = 10;
+    let source = NormSource {
+        scale: random.floats(columns).iter().map(|x| x + 3.0).collect(),
+        bias: Some(random.floats(columns)),
+        eps: 1e-9,
+    };
+    let x = random.floats(3 * columns);
+    let mut want = norm_op::reference(&x, &source);
+    want.iter_mut().for_each(|x| *x *= 2.0);
+    want = norm_op::reference(&norm_op::reference(&want, &source), &source);
+    let got = run_all(&Stream { x: &x, source: &source, columns }, "pending norms");
+    assert_close(&got, &want, FLOAT_TOLERANCE, "pending norms");
+}
+
+struct Activate<'a> {
+    x: &'a [f32],
+    activation: Activation,
+}
+
+impl Run for Activate<'_> {
+    fn run<L: Lanes>(&self, cpu: &mut Cpu<L>) -> Vec<f32> {
+        let part = LinearPart {
+            name: "I".to_owned(),
+            out_features: 1,
+            weights: Weights::F32(vec![1.0]),
+            bias: None,
+            activation: ActivationQuant::None,
+        };
+        let identity = cpu.linear(1, vec![part]).unwrap();
+        let x = cpu.upload(self.x.len(), 1, self.x);
+        let y = cpu.mlp_middle(&x, &identity, self.activation);
+        read(cpu, &y).unwrap()
+    }
+}
+
+pub fn activations() {
+    let mut x: Vec<f32> = (-400..=400).map(|i| i as f32 * 0.05).collect();
+    x.extend([-1e4, -95.0, -88.5, 88.5, 95.0, 1e4, 1e-30, -1e-30]);
+    for activation in [Activation::Relu, Activation::Swish, Activation::GeluSigmoid] {
+        let got = run_all(&Activate { x: &x, activation }, "activation");
+        for (&x, &got) in x.iter().zip(&got) {
+            let want = activation::reference(x, activation);
+            let tolerance = 3e-7 * x.abs().max(1e-3);
+            assert!((got - want).abs() <= tolerance, "{activation:?} of {x}: {got}, not {want}");
+        }
+    }
+}
+
+struct Ssru<'a> {
+    projected: &'a [f32],
+    state: &'a [f32],
+    stream: &'a [f32],
+    hidden_size: usize,
+}
+
+impl Run for Ssru<'_> {
+    fn run<L: Lanes>(&self, cpu: &mut Cpu<L>) -> Vec<f32> {
+        let (hidden_size, rows) = (self.hidden_size, self.state.len() / self.hidden_size);
+        let projected = cpu.upload(rows, 2 * hidden_size, self.projected);
+        let mut state = cpu.upload(rows, hidden_size, self.state);
+        let x = cpu.upload(rows, hidden_size, self.stream);
+        let mut stream = Residual { x, pending_norm: None };
+        cpu.ssru_residual(&projected, &mut state, &mut stream, None);
+        let mut out = read(cpu, &state).unwrap();
+        out.extend(read(cpu, &stream.x).unwrap());
+        out
+    }
+}
+
+pub fn ssru() {
+    // f = sigmoid(0) = 1/2: state 1/2 · 3 + 1/2 · −1 = 1, stream 10 + 1; state 1/2 · −5 + 1/2 · 1 = −2, stream 10.
+    let by_hand = Ssru {
+        projected: &[-1.0, 1.0, 0.0, 0.0],
+        state: &[3.0, -5.0],
+        stream: &[10.0, 10.0],
+        hidden_size: 2,
+    };
+    assert_eq!(run_all(&by_hand, "by hand"), [1.0, -2.0, 11.0, 10.0]);
+    // What would fade into denormals becomes 0.
+    let faded = Ssru { projected: &[0.0, 0.0], state: &[1.5e-30], stream: &[1.0], hidden_size: 1 };
+    assert_eq!(run_all(&faded, "faded"), [0.0, 1.0]);
+
+    let mut random = Random::new(12);
+    for _ in 0..40 {
+        let (rows, hidden_size) = (random.between(1, 5), random.between(1, 40));
+        let projected: Vec<f32> =
+            random.floats(2 * rows * hidden_size).iter().map(|x| 4.0 * x).collect();
+        let (mut state, mut stream) =
+            (random.floats(rows * hidden_size), random.floats(rows * hidden_size));
+        let run = Ssru { projected: &projected, state: &state, stream: &stream, hidden_size };
+        let got = run_all(&run, "ssru");
+        ssru_op::reference(&projected, &mut state, &mut stream, hidden_size);
+        state.extend(stream);
+        assert_close(&got, &state, FLOAT_TOLERANCE, "ssru");
+    }
+}
+
+struct Embed<'a> {
+    table: &'a TableSource,
+    tokens: &'a [Option<u32>],
+    scale: f32,
+    positions: Option<&'a [f32]>,
+}
+
+impl Run for Embed<'_> {
+    fn run<L: Lanes>(&self, cpu: &mut Cpu<L>) -> Vec<f32> {
+        let table = cpu.table(self.table.clone()).unwrap();
+        let (rows, columns) = (self.tokens.len(), self.table.columns);
+        let positions = self.positions.map(|values| cpu.upload(rows, columns, values));
+        let y = cpu.embed(&table, self.tokens, self.scale, positions.as_ref()).unwrap();
+        read(cpu, &y).unwrap()
+    }
+}
+
+pub fn embed() {
+    let mut random = Random::new(13);
+    for int8 in [false, true] {
+        let (rows, columns) = (17, 11);
+        let weights = random.weights(rows * columns, int8);
+        let table = TableSource { name: "Wemb".to_owned(), rows, columns, weights };
+        let tokens = [Some(3), None, Some(16), Some(0), Some(3)];
+        let positions = random.floats(tokens.len() * columns);
+        for positions in [None, Some(&positions[..])] {
+            let run = Embed { table: &table, tokens: &tokens, scale: 16.0, positions };
+            let want = embed_op::reference(&table, &tokens, 16.0, positions);
+            assert_eq!(run_all(&run, "embed"), want);
+        }
+        let mut cpu = Cpu::<Native>::new();
+        let table = cpu.table(table).unwrap();
+        assert!(cpu.embed(&table, &[Some(17)], 1.0, None).is_err());
+        let positions = cpu.zeros(2, columns);
+        assert!(cpu.embed(&table, &[Some(1)], 1.0, Some(&positions)).is_err());
+        let nothing = cpu.embed(&table, &[], 1.0, None).unwrap();
+        assert_eq!(cpu.shape(&nothing), (0, columns));
+    }
+}

@@ -1,0 +1,12 @@
+//! Every op natively: scalar lanes, native lanes and the slow reference of each.
+#![cfg(not(target_arch = "wasm32"))]
+
+mod ops_body;
+
+#[test]
+fn every_op_computes_what_its_reference_says() {
+    for (name, check) in ops_body::CHECKS {
+        println!("{name}");
+        check();
+    }
+}
