@@ -66,6 +66,17 @@ fn reads_values_shapes_and_configuration() {
 }
 
 #[test]
+fn reads_both_type_codes_of_intgemm8() {
+    let mut tensors = tensors();
+    tensors[0].type_code = 0x1_0001;
+    let model = open(&tensors).unwrap();
+    let wemb = model.find("Wemb").unwrap();
+    assert_eq!(wemb.dtype, DType::Intgemm8);
+    let values = vec![1, -2, 3, 127, -127, -128];
+    assert_eq!(model.read(wemb).unwrap(), TensorData::Int8 { values, multiplier: 63.5 });
+}
+
+#[test]
 fn reads_data_only_when_it_is_asked_for() {
     let file = LoggedFile::new("m.bin", marian(&tensors()));
     let reads = file.reads.clone();
@@ -92,7 +103,7 @@ fn refuses_element_types_it_cannot_read() {
         (0x1801, "packed8avx2"),
         (0x2801, "packed8avx512"),
         (0x5101, "intgemm packed for one processor"),
-        (0x1_0001, "intgemm8 of another Marian branch"),
+        (0x1_0002, "intgemm16"),
         (0x1_9001, "intgemm packed for one processor"),
         (0x104, "int32"),
         (0, "unknown"),

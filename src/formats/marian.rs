@@ -13,7 +13,8 @@ const CONFIG: &str = "special:model.yml";
 pub enum DType {
     /// Type code 0x404: little-endian float32.
     F32,
-    /// Type code 0x4101: int8 values, then one float32 multiplier; value = int8 / multiplier.
+    /// Type code 0x4101 (the fork that Firefox's models come from) or 0x10001 (Marian 1.12): int8
+    /// values, then one float32 multiplier; value = int8 / multiplier.
     Intgemm8,
     /// Type code 0x101: plain bytes, such as the configuration.
     Int8,

@@ -252,13 +252,13 @@ fn read_section<'a>(
 fn dtype(source: &dyn ByteSource, record: &Record, name: &str) -> Result<DType> {
     match record.type_code {
         0x404 => Ok(DType::F32),
-        0x4101 => Ok(DType::Intgemm8),
+        0x4101 | 0x1_0001 => Ok(DType::Intgemm8),
         0x101 => Ok(DType::Int8),
         code => Err(Error::Unsupported {
             file: source.name().to_owned(),
             what: format!(
                 "tensor {name} has type {code:#x} ({}) at byte {}; float32 (0x404), \
-                 intgemm8 (0x4101) and int8 (0x101) are supported",
+                 intgemm8 (0x4101, 0x10001) and int8 (0x101) are supported",
                 type_name(code),
                 record.offset + 8
             ),
@@ -278,13 +278,11 @@ fn type_name(code: u64) -> &'static str {
         0x208 => "uint64",
         0x402 => "float16",
         0x408 => "float64",
-        0x4102 => "intgemm16",
         0x802 => "packed16",
         0x1801 => "packed8avx2",
         0x2801 => "packed8avx512",
-        0x1_0001 => "intgemm8 of another Marian branch",
-        0x1_0002 => "intgemm16 of another Marian branch",
-        0x4103.. if code & 0x1_4000 != 0 && code < 0x2_0000 => "intgemm packed for one processor",
+        0x4102 | 0x1_0002 => "intgemm16",
+        0x4103..0x2_0000 if code & 0x1_4000 != 0 => "intgemm packed for one processor",
         _ => "unknown",
     }
 }
