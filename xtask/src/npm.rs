@@ -1,0 +1,56 @@
+//! Development dependencies of the npm package, and its scripts.
+
+use crate::{
+    models::hash_hex,
+    process::{command, find_program, run, run_with_progress},
+    system_packages,
+    workspace::Workspace,
+};
+use anyhow::{Context, Result, bail};
+use std::{fs, path::PathBuf, time::Duration};
+
+const LIMIT: Duration = Duration::from_secs(900);
+
+/// Whether there is an npm package to work on.
+pub fn has_package(workspace: &Workspace) -> bool {
+    workspace.package().join("package-lock.json").is_file()
+}
+
+/// Installs exactly what the lock file names, unless that is what lies there.
+pub fn set_up(workspace: &Workspace) -> Result<String> {
+    if !has_package(workspace) {
+        return Ok("nothing to do: pkg/ has no package-lock.json".to_owned());
+    }
+    let lock = hash_hex(&fs::read(workspace.package().join("package-lock.json"))?);
+    let stamp = stamp(workspace);
+    if fs::read_to_string(&stamp).is_ok_and(|installed| installed == lock) {
+        return Ok("there already: pkg/node_modules".to_owned());
+    }
+    if find_program(None, &["npm"]).is_none() {
+        system_packages::install(&["nodejs", "npm"], "npm")?;
+    }
+    let mut install = command("npm");
+    install.args(["ci", "--no-fund", "--no-audit"]).current_dir(workspace.package());
+    run_with_progress("npm ci", &mut install, LIMIT)?;
+    fs::write(&stamp, &lock).with_context(|| format!("cannot write {}", stamp.display()))?;
+    Ok("installed: pkg/node_modules".to_owned())
+}
+
+fn stamp(workspace: &Workspace) -> PathBuf {
+    workspace.package().join("node_modules/.lock-hash")
+}
+
+/// Runs a script of pkg/package.json.
+pub fn run_script(workspace: &Workspace, name: &str) -> Result<()> {
+    let path = workspace.package().join("package.json");
+    let text = fs::read_to_string(&path).context("cannot read pkg/package.json")?;
+    let package: serde_json::Value =
+        serde_json::from_str(&text).context("pkg/package.json is no JSON")?;
+    if package.pointer(&format!("/scripts/{name}")).is_none() {
+        bail!("pkg/package.json has no script {name:?}");
+    }
+    let mut script = command("npm");
+    script.args(["run", "--silent", name]).current_dir(workspace.package());
+    script.env("MULTIHEAD_TOOLS", &workspace.tools);
+    run(&mut script)
+}

@@ -1,0 +1,186 @@
+//! `cargo xtask test`: every check there is, from nothing; the first that fails ends the run.
+
+use crate::{
+    Subcommand,
+    arguments::Arguments,
+    build, models, npm,
+    process::{command, find_program, run},
+    python,
+    setup::{self, Purpose},
+    tools,
+    wasm_toolchain::{TARGET, WasmToolchain},
+    workspace::Workspace,
+};
+use anyhow::{Context, Result, bail};
+use std::{process::Command, time::Instant};
+
+pub const COMMAND: Subcommand = Subcommand {
+    name: "test",
+    arguments: "[stage…]",
+    about: "runs every check from nothing, or the named stages of it",
+    run: run_command,
+};
+
+/// How a stage ended, if it did not fail.
+enum Outcome {
+    Passed,
+    /// There is nothing to run, and why.
+    Skipped(&'static str),
+}
+
+struct Stage {
+    name: &'static str,
+    run: fn(&Workspace) -> Result<Outcome>,
+}
+
+const STAGES: &[Stage] = &[
+    Stage { name: "setup", run: |workspace| passed(setup::set_up(workspace, Purpose::Test)) },
+    Stage { name: "models", run: |workspace| passed(models::fetch(workspace, &[])) },
+    Stage { name: "fmt", run: |workspace| host(workspace, &["fmt", "--all", "--check"]) },
+    Stage {
+        name: "clippy",
+        run: |workspace| {
+            let lint = ["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"];
+            host(workspace, &lint)
+        },
+    },
+    Stage { name: "clippy-wasm", run: clippy_wasm },
+    Stage { name: "rust", run: |workspace| host(workspace, &["test", "--workspace"]) },
+    Stage { name: "fuzz-build", run: fuzz_build },
+    Stage { name: "wasm-chromium", run: |workspace| browser(workspace, "CHROMEDRIVER") },
+    Stage { name: "wasm-firefox", run: |workspace| browser(workspace, "GECKODRIVER") },
+    Stage { name: "build", run: |workspace| passed(build::build(workspace)) },
+    Stage { name: "ts-check", run: |workspace| script(workspace, "check") },
+    Stage { name: "ts-lint", run: |workspace| script(workspace, "lint") },
+    Stage { name: "page", run: |workspace| script(workspace, "test") },
+];
+
+fn run_command(arguments: Arguments) -> Result<()> {
+    let names = arguments.rest()?;
+    if let Some(unknown) =
+        names.iter().find(|name| !STAGES.iter().any(|stage| stage.name == **name))
+    {
+        let known: Vec<&str> = STAGES.iter().map(|stage| stage.name).collect();
+        bail!("no stage {unknown:?}; there are: {}", known.join(", "));
+    }
+    let wanted: Vec<&Stage> = STAGES
+        .iter()
+        .filter(|stage| names.is_empty() || names.iter().any(|name| name == stage.name))
+        .collect();
+    run_stages(&Workspace::find()?, &wanted)
+}
+
+fn run_stages(workspace: &Workspace, stages: &[&Stage]) -> Result<()> {
+    let (mut table, mut passed, mut skipped) = (Vec::new(), 0, 0);
+    let mut failure = None;
+    let whole = Instant::now();
+    for stage in stages {
+        if failure.is_some() {
+            skipped += 1;
+            table.push(format!("{:<16}           not run", stage.name));
+            continue;
+        }
+        println!("\n== {}", stage.name);
+        let start = Instant::now();
+        let outcome = (stage.run)(workspace);
+        let took = format!("{:<16}{:8.1} s ", stage.name, start.elapsed().as_secs_f32());
+        match outcome {
+            Ok(Outcome::Passed) => {
+                passed += 1;
+                table.push(format!("{took} passed"));
+            }
+            Ok(Outcome::Skipped(why)) => {
+                println!("SKIPPED: {why}");
+                skipped += 1;
+                table.push(format!("{took} SKIPPED: {why}"));
+            }
+            Err(error) => {
+                eprintln!("{} failed: {error:#}", stage.name);
+                table.push(format!("{took} FAILED"));
+                failure = Some((stage.name, error));
+            }
+        }
+    }
+    println!("\n{}", table.join("\n"));
+    println!("{:<16}{:8.1} s", "total", whole.elapsed().as_secs_f32());
+    println!("{passed} passed, {} failed, {skipped} skipped", usize::from(failure.is_some()));
+    match failure {
+        Some((name, error)) => Err(error.context(format!("stage {name}"))),
+        None => Ok(()),
+    }
+}
+
+fn passed(result: Result<()>) -> Result<Outcome> {
+    result.map(|()| Outcome::Passed)
+}
+
+/// A cargo command for this machine.
+fn host(workspace: &Workspace, arguments: &[&str]) -> Result<Outcome> {
+    let mut cargo = command("cargo");
+    cargo.args(arguments).current_dir(&workspace.root);
+    cargo.env("MULTIHEAD_PYTHON", python::interpreter(workspace));
+    passed(run(&mut cargo))
+}
+
+fn clippy_wasm(workspace: &Workspace) -> Result<Outcome> {
+    let mut cargo = wasm_cargo(workspace)?;
+    cargo.args(["clippy", "--package", "multihead", "--all-targets", "--target", TARGET]);
+    passed(run(cargo.args(["--", "-D", "warnings"])))
+}
+
+fn fuzz_build(workspace: &Workspace) -> Result<Outcome> {
+    if !workspace.root.join("fuzz/Cargo.toml").is_file() {
+        return Ok(Outcome::Skipped("there is no fuzz/"));
+    }
+    host(workspace, &["build", "--manifest-path", "fuzz/Cargo.toml", "--bins"])
+}
+
+/// The tests in `tests/web*.rs`, in the browser that a driver drives.
+fn browser(workspace: &Workspace, driver: &str) -> Result<Outcome> {
+    let driver_path = match driver {
+        "GECKODRIVER" => tools::geckodriver().find(workspace),
+        _ => find_program(None, &["chromedriver"]),
+    };
+    let driver_path = driver_path.with_context(|| format!("{driver} is lacking: run setup"))?;
+    let wasm_bindgen = tools::wasm_bindgen(workspace)?.find(workspace);
+    let wasm_bindgen = wasm_bindgen.context("wasm-bindgen is lacking: run setup")?;
+    let runner = wasm_bindgen.with_file_name("wasm-bindgen-test-runner");
+    let mut cargo = wasm_cargo(workspace)?;
+    cargo
+        .args(["test", "--package", "multihead", "--target", TARGET, "--test", "web*"])
+        .env_remove("CHROMEDRIVER")
+        .env_remove("GECKODRIVER")
+        .env(driver, driver_path)
+        .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER", runner)
+        .env("WASM_BINDGEN_TEST_ONLY_WEB", "1")
+        .env("WASM_BINDGEN_TEST_TIMEOUT", "600");
+    passed(run(&mut cargo))
+}
+
+fn wasm_cargo(workspace: &Workspace) -> Result<Command> {
+    let toolchain = WasmToolchain::find(workspace).context("no wasm compiler: run setup")?;
+    toolchain.command(workspace, "cargo")
+}
+
+fn script(workspace: &Workspace, name: &str) -> Result<Outcome> {
+    if !npm::has_package(workspace) {
+        return Ok(Outcome::Skipped("pkg/ holds no npm package"));
+    }
+    passed(npm::run_script(workspace, name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GOOD: Stage = Stage { name: "good", run: |_| Ok(Outcome::Passed) };
+    const BAD: Stage = Stage { name: "bad", run: |_| bail!("no good") };
+
+    #[test]
+    fn a_failing_stage_fails_the_run() {
+        let workspace = Workspace::find().unwrap();
+        assert!(run_stages(&workspace, &[&GOOD]).is_ok());
+        let error = run_stages(&workspace, &[&GOOD, &BAD, &GOOD]).unwrap_err();
+        assert_eq!(format!("{error:#}"), "stage bad: no good");
+    }
+}
