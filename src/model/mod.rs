@@ -11,18 +11,11 @@ pub enum MixerKind {
     Ssru,
 }
 
-/// Where the keys and values of self-attention come from in a block that normalises its input.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum KeyValueInput {
-    /// The same normalised rows as the queries.
-    Normed,
-    /// The residual stream as it is.
-    Residual,
-}
-
 /// How a token's position is told to the model.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Positions {
+    /// Not at all.
+    None,
     /// `[sin(p·w₀) … sin(p·wₙ), cos(p·w₀) … cos(p·wₙ)]` added to the embeddings,
     /// wᵢ = 10000^(−i/(n−1)), n = hidden_size / 2 (Vaswani et al. 2017, sines and cosines in two halves).
     SinusoidalHalves,
@@ -43,10 +36,8 @@ pub struct StackConfig {
     pub mixer: MixerKind,
     /// Whether a position sees only those before it.
     pub causal: bool,
-    /// Input of self-attention's keys and values.
-    pub key_value_input: KeyValueInput,
     /// Non-linearity of the feed-forward layers.
-    pub activation: crate::model::ActivationKind,
+    pub activation: ActivationKind,
     /// How positions are told.
     pub positions: Positions,
     /// Factor of the token embeddings.
@@ -62,8 +53,8 @@ pub enum ActivationKind {
     Relu,
     /// x · sigmoid(x)
     Swish,
-    /// x · sigmoid(1.702 x)
-    GeluSigmoid,
+    /// x · Φ(x)
+    Gelu,
 }
 
 /// How a matrix lies in the file if it is float32; int8 matrices are rows of output features in all formats read here.
@@ -136,6 +127,8 @@ pub enum MixerSpec {
         input: LinearSpec,
         /// Wf and bf, the forget gate.
         forget: LinearSpec,
+        /// Output projection; some models have one.
+        out: Option<LinearSpec>,
         /// Normalisations around it.
         norms: SublayerNorms,
     },
@@ -174,6 +167,8 @@ pub struct StackSpec {
     pub embedding_norm: Option<NormSpec>,
     /// The blocks, first to last.
     pub blocks: Vec<BlockSpec>,
+    /// Whether the embeddings (positions included) are added after the last block.
+    pub final_residual: bool,
     /// Normalisation after the last block.
     pub final_norm: Option<NormSpec>,
 }
@@ -250,8 +245,9 @@ impl BlockSpec {
     fn names(&self) -> Vec<&str> {
         let mut names: Vec<&str> = match &self.mixer {
             MixerSpec::SelfAttention(attention) => attention.names().collect(),
-            MixerSpec::Ssru { input, forget, norms } => [input, forget]
+            MixerSpec::Ssru { input, forget, out, norms } => [input, forget]
                 .into_iter()
+                .chain(out)
                 .flat_map(LinearSpec::names)
                 .chain(norms.names())
                 .collect(),

@@ -91,8 +91,8 @@ pub enum Activation {
     Relu,
     /// `x · sigmoid(x)` (Ramachandran et al. 2017), also called SiLU.
     Swish,
-    /// `x · sigmoid(1.702 · x)`, the sigmoid approximation of Hendrycks and Gimpel (2016), as Marian computes it.
-    GeluSigmoid,
+    /// `x · Φ(x)` with Φ by the error function (Hendrycks and Gimpel 2016).
+    Gelu,
 }
 
 /// The residual stream: what each sublayer reads from and adds to. A normalisation that follows a

@@ -5,7 +5,7 @@
 use super::kv_cache::{CrossKv, LayerState};
 use super::load::{Loader, Norms};
 use crate::error::{Error, Result};
-use crate::model::{AttentionSpec, KeyValueInput, StackConfig};
+use crate::model::{AttentionSpec, StackConfig};
 use crate::ops::{AttentionArgs, AttentionSegment, KeyValue, Mask, Ops, Residual, View};
 use std::ops::Range;
 
@@ -41,10 +41,8 @@ impl<O: Ops> MultiHeadAttention<O> {
         spec: &AttentionSpec,
         config: &StackConfig,
     ) -> Result<Self> {
-        let normed_queries_only =
-            spec.norms.before.is_some() && config.key_value_input == KeyValueInput::Residual;
         let mask = if config.causal { Mask::Causal } else { Mask::None };
-        Self::load(load, spec, config, !normed_queries_only, mask)
+        Self::load(load, spec, config, true, mask)
     }
 
     /// Attention of a stream to an encoder's output.
@@ -117,19 +115,14 @@ impl<O: Ops> MultiHeadAttention<O> {
         cache: Option<&mut LayerState<O>>,
         weights_of: &[usize],
     ) -> Result<HeadWeights<O>> {
-        let before = self.norms.before.as_ref();
-        let (q_tensor, kv_tensor) = match &self.projections {
-            Projections::Fused(qkv) => (ops.project_qkv(stream, before, qkv), None),
-            Projections::Split { q, kv } => {
-                let kv = ops.project_qkv(stream, None, kv);
-                (ops.project_qkv(stream, before, q), Some(kv))
-            }
+        let Projections::Fused(qkv) = &self.projections else {
+            return Err(Error::Internal {
+                what: "self-attention with split projections".to_owned(),
+            });
         };
-        let (kv_source, kv_column) = match &kv_tensor {
-            Some(kv) => (kv, 0),
-            None => (&q_tensor, self.q_width()),
-        };
-        let q = View { tensor: &q_tensor, column: 0 };
+        let qkv = ops.project_qkv(stream, self.norms.before.as_ref(), qkv);
+        let q_width = self.q_width();
+        let q = View { tensor: &qkv, column: 0 };
         match cache {
             None => {
                 let segments: Vec<AttentionSegment> = rows
@@ -141,7 +134,7 @@ impl<O: Ops> MultiHeadAttention<O> {
                         past_len: 0,
                     })
                     .collect();
-                let kv = [self.key_value(kv_source, kv_column)];
+                let kv = [self.key_value(&qkv, q_width)];
                 self.attend(ops, stream, q, &kv, &segments, weights_of)
             }
             Some(LayerState::Kv(caches)) => {
@@ -149,7 +142,7 @@ impl<O: Ops> MultiHeadAttention<O> {
                 for (index, (cache, rows)) in caches.iter_mut().zip(rows).enumerate() {
                     let (past_len, _) = ops.shape(cache);
                     for row in rows.clone() {
-                        ops.append_row(cache, kv_source, row, kv_column);
+                        ops.append_row(cache, &qkv, row, q_width);
                     }
                     segments.push(AttentionSegment {
                         query_rows: rows.clone(),

@@ -44,8 +44,8 @@ impl<O: Ops> Block<O> {
             MixerSpec::SelfAttention(attention) => {
                 Mixer::SelfAttention(MultiHeadAttention::load_self(load, attention, config)?)
             }
-            MixerSpec::Ssru { input, forget, norms } => {
-                Mixer::Ssru(Ssru::load(load, input, forget, norms, config)?)
+            MixerSpec::Ssru { input, forget, out, norms } => {
+                Mixer::Ssru(Ssru::load(load, input, forget, out.as_ref(), norms, config)?)
             }
         };
         let cross = spec.cross_attention.as_ref();

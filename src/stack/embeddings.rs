@@ -16,12 +16,16 @@ impl PositionTable {
         Self { kind, hidden_size, values: Vec::new() }
     }
 
-    /// `[positions.len(), hidden_size]`, the rows of the given positions.
-    pub fn rows<O: Ops>(&mut self, ops: &mut O, positions: &[usize]) -> O::Tensor {
+    /// `[positions.len(), hidden_size]`, the rows of the given positions; none for a model without.
+    pub fn rows<O: Ops>(&mut self, ops: &mut O, positions: &[usize]) -> Option<O::Tensor> {
+        if self.kind == Positions::None {
+            return None;
+        }
         let width = self.hidden_size;
         let needed = positions.iter().max().map_or(0, |last| last + 1);
         for position in self.values.len() / width.max(1)..needed {
             match self.kind {
+                Positions::None => {}
                 Positions::SinusoidalHalves => {
                     self.values.extend(sinusoidal_halves(position, width));
                 }
@@ -31,7 +35,7 @@ impl PositionTable {
         for position in positions {
             rows.extend(self.values.iter().skip(position * width).take(width));
         }
-        ops.upload(positions.len(), width, &rows)
+        Some(ops.upload(positions.len(), width, &rows))
     }
 }
 

@@ -27,7 +27,7 @@ impl<O: Ops> Mlp<O> {
             activation: match config.activation {
                 ActivationKind::Relu => Activation::Relu,
                 ActivationKind::Swish => Activation::Swish,
-                ActivationKind::GeluSigmoid => Activation::GeluSigmoid,
+                ActivationKind::Gelu => Activation::Gelu,
             },
         })
     }

@@ -9,6 +9,7 @@ use crate::ops::{Ops, Residual};
 /// Simple recurrent unit with relu (Kim et al. 2019).
 pub struct Ssru<O: Ops> {
     input_and_forget: O::Linear, // [hidden_size → 2 · hidden_size]
+    out: Option<O::Linear>,
     norms: Norms<O>,
     hidden_size: usize,
 }
@@ -19,11 +20,13 @@ impl<O: Ops> Ssru<O> {
         load: &Loader<'_, O>,
         input: &LinearSpec,
         forget: &LinearSpec,
+        out: Option<&LinearSpec>,
         norms: &SublayerNorms,
         config: &StackConfig,
     ) -> Result<Self> {
         Ok(Self {
             input_and_forget: load.linear(&[input, forget])?,
+            out: out.map(|out| load.linear(&[out])).transpose()?,
             norms: load.norms(norms, config.hidden_size, config.norm_eps)?,
             hidden_size: config.hidden_size,
         })
@@ -45,7 +48,16 @@ impl<O: Ops> Ssru<O> {
             return Err(Error::Internal { what: "a recurrent mixer without its state".to_owned() });
         };
         let projected = ops.project_qkv(stream, self.norms.before.as_ref(), &self.input_and_forget);
-        ops.ssru_residual(&projected, state, stream, self.norms.after.as_ref());
+        let after = self.norms.after.as_ref();
+        let Some(out) = &self.out else {
+            ops.ssru_residual(&projected, state, stream, after);
+            return Ok(());
+        };
+        // The unit's own output, as what it adds to a stream of zeros.
+        let (rows, width) = ops.shape(state);
+        let mut output = Residual { x: ops.zeros(rows, width), pending_norm: None };
+        ops.ssru_residual(&projected, state, &mut output, None);
+        ops.project_out_residual(&output.x, out, stream, after);
         Ok(())
     }
 }

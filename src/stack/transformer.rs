@@ -17,6 +17,7 @@ pub struct Transformer<O: Ops> {
     embedding_norm: Option<O::Norm>,
     positions: RefCell<PositionTable>,
     blocks: Vec<Block<O>>,
+    final_residual: bool,
     final_norm: Option<O::Norm>,
 }
 
@@ -50,6 +51,7 @@ impl<O: Ops> Transformer<O> {
                 .iter()
                 .map(|block| Block::load(load, block, config))
                 .collect::<Result<_>>()?,
+            final_residual: spec.final_residual,
             final_norm: norm(&spec.final_norm)?,
         })
     }
@@ -86,11 +88,12 @@ impl<O: Ops> Transformer<O> {
             positions.extend(0..sequence.len());
         }
         let mut stream = self.embed(ops, &tokens, &positions)?;
+        let bottom = self.bottom(ops, &mut stream);
         for block in &self.blocks {
             let input = BlockInput { rows: &rows, state: None, cross: None, cross_weights_of: &[] };
             block.forward(ops, &mut stream, input)?;
         }
-        Ok((ops.finish(stream, self.final_norm.as_ref()), rows))
+        Ok((self.finish(ops, stream, bottom), rows))
     }
 
     /// Moves every row one token on: `[rows, hidden_size]`, and the cross-attention weights asked for,
@@ -111,6 +114,7 @@ impl<O: Ops> Transformer<O> {
         }
         let rows: Vec<Rows> = (0..count).map(|row| row..row + 1).collect();
         let mut stream = self.embed(ops, tokens, &state.past_len)?;
+        let bottom = self.bottom(ops, &mut stream);
         let mut weights = None;
         for (index, (block, layer)) in self.blocks.iter().zip(&mut state.layers).enumerate() {
             let head = weights_of.filter(|(layer, _)| *layer == index).map(|(_, head)| [head]);
@@ -125,7 +129,7 @@ impl<O: Ops> Transformer<O> {
         for past_len in &mut state.past_len {
             *past_len += 1;
         }
-        Ok((ops.finish(stream, self.final_norm.as_ref()), weights))
+        Ok((self.finish(ops, stream, bottom), weights))
     }
 
     fn embed<'w>(
@@ -135,7 +139,31 @@ impl<O: Ops> Transformer<O> {
         positions: &[usize],
     ) -> Result<Residual<'w, O>> {
         let positions = self.positions.borrow_mut().rows(ops, positions);
-        let x = ops.embed(&self.embedding, tokens, self.embedding_scale, Some(&positions))?;
+        let x = ops.embed(&self.embedding, tokens, self.embedding_scale, positions.as_ref())?;
         Ok(Residual { x, pending_norm: self.embedding_norm.as_ref() })
+    }
+
+    /// The embeddings, kept if they are added again after the last block.
+    fn bottom<'w>(&'w self, ops: &mut O, stream: &mut Residual<'w, O>) -> Option<O::Tensor> {
+        if !self.final_residual {
+            return None;
+        }
+        let pending_norm = stream.pending_norm.take();
+        let embeddings = Residual { x: ops.copy(&stream.x), pending_norm };
+        let bottom = ops.finish(embeddings, None);
+        stream.x = ops.copy(&bottom);
+        Some(bottom)
+    }
+
+    fn finish(
+        &self,
+        ops: &mut O,
+        mut stream: Residual<'_, O>,
+        bottom: Option<O::Tensor>,
+    ) -> O::Tensor {
+        if let Some(bottom) = bottom {
+            ops.add_residual(&bottom, &mut stream, None);
+        }
+        ops.finish(stream, self.final_norm.as_ref())
     }
 }

@@ -165,7 +165,7 @@ impl Run for FeedForward<'_> {
 
 pub fn epilogues() {
     let mut random = Random::new(3);
-    for activation in [Activation::Relu, Activation::Swish, Activation::GeluSigmoid] {
+    for activation in [Activation::Relu, Activation::Swish, Activation::Gelu] {
         for int8 in [false, true] {
             let (hidden_size, intermediate_size, rows) = (13, 27, 6);
             let quant = if int8 { ActivationQuant::Static(20.0) } else { ActivationQuant::None };

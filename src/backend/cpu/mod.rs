@@ -51,6 +51,13 @@ impl<L: Lanes> Cpu<L> {
     }
 }
 
+impl<L: Lanes> Clone for Cpu<L> {
+    /// Another user of the same device, with working memory of its own.
+    fn clone(&self) -> Self {
+        Self::new()
+    }
+}
+
 impl<L: Lanes> Default for Cpu<L> {
     fn default() -> Self {
         Self::new()

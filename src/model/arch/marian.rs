@@ -5,13 +5,13 @@
 use crate::error::{Error, Result};
 use crate::formats::{marian::MarianFile, marian_config::MarianConfig};
 use crate::model::{
-    ActivationKind, AttentionSpec, BlockSpec, EncoderDecoderSpec, KeyValueInput, LinearSpec,
-    MatrixLayout, MixerKind, MixerSpec, MlpSpec, NormSpec, OutputSpec, Positions, SpecialTokens,
-    StackConfig, StackSpec, SublayerNorms,
+    ActivationKind, AttentionSpec, BlockSpec, EncoderDecoderSpec, LinearSpec, MatrixLayout,
+    MixerKind, MixerSpec, MlpSpec, NormSpec, OutputSpec, Positions, SpecialTokens, StackConfig,
+    StackSpec, SublayerNorms,
 };
 
 /// Marian's layer normalisation adds this to the variance.
-const NORM_EPS: f32 = 1e-9;
+const NORM_EPS: f32 = 1e-6;
 /// No public model comes near; a larger figure is a damaged file.
 const MAX_DEPTH: u64 = 1024;
 
@@ -52,11 +52,13 @@ struct Options<'a> {
     preprocess: Process,
     postprocess: Process,
     embedding_norm: bool,
-    top_norm: bool,
+    top: Process,
     activation: ActivationKind,
-    mlp_depth: usize,
-    intermediate_size: usize,
+    positions: Positions,
+    /// Depth and width of the feed-forward layers of the encoder, and of the decoder.
+    mlp: [(usize, usize); 2],
     projection: bool,
+    recurrent_projection: bool,
     decoder_mixer: MixerKind,
 }
 
@@ -90,18 +92,16 @@ impl<'a> Options<'a> {
         }
         let emb = process("transformer-postprocess-emb", "d")?;
         let top = process("transformer-postprocess-top", "")?;
-        if emb.add || top.add {
-            return Err(unsupported(
-                "a residual around the embeddings or after the last layer".to_owned(),
-            ));
+        if emb.add {
+            return Err(unsupported("a residual around the embeddings".to_owned()));
         }
         let activation = match config.string("transformer-ffn-activation")?.unwrap_or("swish") {
             "relu" => ActivationKind::Relu,
             "swish" => ActivationKind::Swish,
-            "gelu" => ActivationKind::GeluSigmoid,
+            "gelu" if !has_sigmoid_gelu(config.string("version")?) => ActivationKind::Gelu,
             other => {
                 return Err(unsupported(format!(
-                    "transformer-ffn-activation '{other}'; known: relu, swish, gelu"
+                    "transformer-ffn-activation '{other}'; known: relu, swish, gelu (by Marian 1.12)"
                 )));
             }
         };
@@ -120,7 +120,7 @@ impl<'a> Options<'a> {
                     )));
                 }
             };
-        for key in ["ulr", "transformer-pool", "transformer-rnn-projection"] {
+        for key in ["ulr", "transformer-pool"] {
             if config.boolean(key)?.unwrap_or(false) {
                 return Err(unsupported(format!("option {key}")));
             }
@@ -131,6 +131,36 @@ impl<'a> Options<'a> {
         if config.list("input-types")?.is_some_and(|types| types.len() > 1) {
             return Err(unsupported("more than one input stream (input-types)".to_owned()));
         }
+        let without = config.boolean("transformer-disable-position-embeddings")?.unwrap_or(false);
+        let positions = if without { Positions::None } else { Positions::SinusoidalHalves };
+        if let Some(mask) =
+            config.string("transformer-attention-mask")?.filter(|mask| *mask != "default")
+        {
+            return Err(unsupported(format!(
+                "transformer-attention-mask '{mask}'; known: default"
+            )));
+        }
+        let encoder_mlp = (
+            integer(config, name, "transformer-ffn-depth", 2)?,
+            integer(config, name, "transformer-dim-ffn", 2048)?,
+        );
+        // 0: as the encoder's
+        let own = |key: &str, encoder: usize| match integer(config, name, key, 0)? {
+            0 => Ok(encoder),
+            own => Ok(own),
+        };
+        let decoder_mlp = (
+            own("transformer-decoder-ffn-depth", encoder_mlp.0)?,
+            own("transformer-decoder-dim-ffn", encoder_mlp.1)?,
+        );
+        for (depth, _) in [encoder_mlp, decoder_mlp] {
+            if !(1..=MAX_DEPTH).contains(&(depth as u64)) {
+                return Err(invalid(
+                    name,
+                    format!("transformer-ffn-depth is {depth}, expected 1 to {MAX_DEPTH}"),
+                ));
+            }
+        }
         Ok(Self {
             file: name,
             config,
@@ -139,11 +169,12 @@ impl<'a> Options<'a> {
             preprocess,
             postprocess,
             embedding_norm: emb.norm,
-            top_norm: top.norm,
+            top,
             activation,
-            mlp_depth: integer(config, name, "transformer-ffn-depth", 2)?,
-            intermediate_size: integer(config, name, "transformer-dim-ffn", 2048)?,
+            positions,
+            mlp: [encoder_mlp, decoder_mlp],
             projection: !config.boolean("transformer-no-projection")?.unwrap_or(false),
+            recurrent_projection: config.boolean("transformer-rnn-projection")?.unwrap_or(false),
             decoder_mixer,
         })
     }
@@ -182,10 +213,8 @@ impl<'a> Options<'a> {
                     Side::Decoder => self.decoder_mixer,
                 },
                 causal: side == Side::Decoder,
-                // Marian normalises the queries' input alone.
-                key_value_input: KeyValueInput::Residual,
                 activation: self.activation,
-                positions: Positions::SinusoidalHalves,
+                positions: self.positions,
                 embedding_scale: libm::sqrtf(self.hidden_size as f32),
                 norm_eps: NORM_EPS,
             },
@@ -193,7 +222,8 @@ impl<'a> Options<'a> {
             vocab_size: table.rows,
             embedding_norm,
             blocks,
-            final_norm: self.top_norm.then(|| norm(&format!("{prefix}_top_ln"), "")),
+            final_residual: self.top.add,
+            final_norm: self.top.norm.then(|| norm(&format!("{prefix}_top_ln"), "")),
         })
     }
 
@@ -204,6 +234,9 @@ impl<'a> Options<'a> {
             MixerSpec::Ssru {
                 input: self.square(&format!("{name}_W"), None),
                 forget: self.square(&format!("{name}_Wf"), Some(format!("{name}_bf"))),
+                out: self
+                    .recurrent_projection
+                    .then(|| self.square(&format!("{name}_Wo"), Some(format!("{name}_bo")))),
                 norms: self.norms(&format!("{name}_ln"), &format!("{name}_ffn_ln")),
             }
         } else {
@@ -211,7 +244,7 @@ impl<'a> Options<'a> {
         };
         let cross_attention =
             (side == Side::Decoder).then(|| self.attention(&format!("{prefix}_context")));
-        BlockSpec { mixer, cross_attention, mlp: self.mlp(&format!("{prefix}_ffn")) }
+        BlockSpec { mixer, cross_attention, mlp: self.mlp(side, &format!("{prefix}_ffn")) }
     }
 
     fn attention(&self, name: &str) -> AttentionSpec {
@@ -227,16 +260,14 @@ impl<'a> Options<'a> {
         }
     }
 
-    fn mlp(&self, name: &str) -> MlpSpec {
+    fn mlp(&self, side: Side, name: &str) -> MlpSpec {
+        let [encoder, decoder] = self.mlp;
+        let (depth, intermediate_size) = if side == Side::Encoder { encoder } else { decoder };
         let norm = format!("{name}_ffn_ln");
         let width = |index: usize| {
-            if index == 0 || index == self.mlp_depth {
-                self.hidden_size
-            } else {
-                self.intermediate_size
-            }
+            if index == 0 || index == depth { self.hidden_size } else { intermediate_size }
         };
-        let layers = (0..self.mlp_depth)
+        let layers = (0..depth)
             .map(|index| {
                 let number = index + 1;
                 let bias = Some(format!("{name}_b{number}"));
@@ -361,6 +392,13 @@ fn linear(
         out_features,
         layout: MatrixLayout::InOut,
     }
+}
+
+/// Before 1.12, Marian's `gelu` was `x · sigmoid(1.702 · x)`.
+fn has_sigmoid_gelu(version: Option<&str>) -> bool {
+    let mut numbers = version.unwrap_or_default().trim_start_matches('v').split('.');
+    let mut next = || numbers.next().and_then(|number| number.parse::<u32>().ok());
+    next().zip(next()).is_none_or(|version| version < (1, 12))
 }
 
 /// `transformer-tied-layers` lists, for each layer, the 1-based layer whose weights it uses.
