@@ -1,0 +1,41 @@
+// The Bergamot side: the npm package's own translator and worker, on model files of this machine.
+
+import { BatchTranslator, TranslatorBacking } from '/bergamot/translator.js';
+
+/** Hands out one model from this server instead of asking the package's registry. */
+class LocalBacking extends TranslatorBacking {
+  // Spelt as the package spells it. The base class's constructor calls it, before fields of ours would be set.
+  async loadModelRegistery() {
+    const { from, to } = this.options.model;
+    return [{ from, to }];
+  }
+
+  async loadTranslationModel() {
+    const [model, shortlist, vocab] = await Promise.all(
+      ['model', 'shortlist', 'vocab'].map(async (role) => {
+        const response = await fetch(this.options.model.files[role]);
+        if (!response.ok) throw new Error(`${response.url}: HTTP status ${response.status}`);
+        return response.arrayBuffer();
+      }),
+    );
+    return { model, shortlist, vocabs: [vocab], config: {} };
+  }
+}
+
+/** One worker; the cache of translated sentences is off. `batchSize`: texts that go to the worker together. */
+export async function load({ from, to, files, batchSize }) {
+  const options = { cacheSize: 0, workers: 1, batchSize, pivotLanguage: null, model: { from, to, files } };
+  const translator = new BatchTranslator(options, new LocalBacking(options));
+  const translate = async (text) => {
+    const { target } = await translator.translate({ from, to, text, html: false });
+    return target.text;
+  };
+  // Model and worker are loaded by the first call.
+  await translate('1');
+  return {
+    translate,
+    // There is no list call: the package itself puts calls of the same moment into batches.
+    translateList: (texts) => Promise.all(texts.map(translate)),
+    destroy: () => translator.delete(),
+  };
+}

@@ -1,0 +1,55 @@
+// The measured page: engines by name, and the clock around their calls.
+
+/** A loaded model of one side: what its users call, and nothing of its inside.
+ * @typedef {{
+ *   translate: (text: string) => Promise<string>,
+ *   translateList: (texts: string[]) => Promise<string[]>,
+ *   destroy: () => unknown,
+ * }} Engine
+ */
+
+/** @type {Map<string, Engine>} */
+const engines = new Map();
+
+const engine = (/** @type {string} */ key) => {
+  const found = engines.get(key);
+  if (found === undefined) throw new Error(`no engine ${key} is loaded`);
+  return found;
+};
+
+globalThis.bench = {
+  /** Loads `page/engines/<side>.js`'s engine under a key; milliseconds. */
+  async load(/** @type {string} */ key, /** @type {string} */ side, /** @type {object} */ options) {
+    const start = performance.now();
+    const module = await import(`./engines/${side}.js`);
+    engines.set(key, await module.load(options));
+    return performance.now() - start;
+  },
+
+  /** One call per line, each after the end of the one before; milliseconds of each call and of all. */
+  async oneByOne(/** @type {string} */ key, /** @type {string[]} */ lines) {
+    const { translate } = engine(key);
+    const outputs = [];
+    const calls = [];
+    const start = performance.now();
+    for (const line of lines) {
+      const called = performance.now();
+      outputs.push(await translate(line));
+      calls.push(performance.now() - called);
+    }
+    return { milliseconds: performance.now() - start, calls, outputs };
+  },
+
+  /** All lines at once. */
+  async atOnce(/** @type {string} */ key, /** @type {string[]} */ lines) {
+    const { translateList } = engine(key);
+    const start = performance.now();
+    const outputs = await translateList(lines);
+    return { milliseconds: performance.now() - start, calls: [], outputs };
+  },
+
+  async destroy(/** @type {string} */ key) {
+    await engine(key).destroy();
+    engines.delete(key);
+  },
+};
