@@ -1,6 +1,7 @@
-//! Set-up, build, tests and demo of the project: `cargo xtask help`.
+//! Set-up, build, tests, demo and benchmarks of the project: `cargo xtask help`.
 
 mod arguments;
+mod bench;
 mod build;
 mod demo;
 mod models;
@@ -26,8 +27,14 @@ pub struct Subcommand {
     pub run: fn(Arguments) -> Result<()>,
 }
 
-const COMMANDS: &[Subcommand] =
-    &[demo::COMMAND, test::COMMAND, setup::COMMAND, models::COMMAND, build::COMMAND];
+const COMMANDS: &[Subcommand] = &[
+    demo::COMMAND,
+    test::COMMAND,
+    setup::COMMAND,
+    models::COMMAND,
+    build::COMMAND,
+    bench::COMMAND,
+];
 
 fn main() -> std::process::ExitCode {
     match dispatch(std::env::args().skip(1).collect()) {

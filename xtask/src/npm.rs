@@ -1,4 +1,4 @@
-//! Development dependencies of the npm package, and its scripts.
+//! npm: development dependencies, and scripts of the package.
 
 use crate::{
     models::hash_hex,
@@ -7,7 +7,7 @@ use crate::{
     workspace::Workspace,
 };
 use anyhow::{Context, Result, bail};
-use std::{fs, path::PathBuf, time::Duration};
+use std::{fs, path::Path, time::Duration};
 
 const LIMIT: Duration = Duration::from_secs(900);
 
@@ -16,28 +16,30 @@ pub fn has_package(workspace: &Workspace) -> bool {
     workspace.package().join("package-lock.json").is_file()
 }
 
-/// Installs exactly what the lock file names, unless that is what lies there.
+/// Development dependencies of the npm package.
 pub fn set_up(workspace: &Workspace) -> Result<String> {
     if !has_package(workspace) {
         return Ok("nothing to do: pkg/ has no package-lock.json".to_owned());
     }
-    let lock = hash_hex(&fs::read(workspace.package().join("package-lock.json"))?);
-    let stamp = stamp(workspace);
+    install(workspace, &workspace.package())
+}
+
+/// Installs exactly what the folder's lock file names, unless that is what lies there.
+pub fn install(workspace: &Workspace, folder: &Path) -> Result<String> {
+    let lock = hash_hex(&fs::read(folder.join("package-lock.json"))?);
+    let modules = folder.join("node_modules");
+    let (stamp, place) = (modules.join(".lock-hash"), workspace.display(&modules));
     if fs::read_to_string(&stamp).is_ok_and(|installed| installed == lock) {
-        return Ok("there already: pkg/node_modules".to_owned());
+        return Ok(format!("there already: {place}"));
     }
     if find_program(None, &["npm"]).is_none() {
         system_packages::install(&["nodejs", "npm"], "npm")?;
     }
     let mut install = command("npm");
-    install.args(["ci", "--no-fund", "--no-audit"]).current_dir(workspace.package());
+    install.args(["ci", "--no-fund", "--no-audit"]).current_dir(folder);
     run_with_progress("npm ci", &mut install, LIMIT)?;
     fs::write(&stamp, &lock).with_context(|| format!("cannot write {}", stamp.display()))?;
-    Ok("installed: pkg/node_modules".to_owned())
-}
-
-fn stamp(workspace: &Workspace) -> PathBuf {
-    workspace.package().join("node_modules/.lock-hash")
+    Ok(format!("installed: {place}"))
 }
 
 /// Runs a script of pkg/package.json.

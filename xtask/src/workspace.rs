@@ -44,6 +44,11 @@ impl Workspace {
         self.package().join("node_modules/.bin")
     }
 
+    /// Scripts and pages of the benchmarks.
+    pub fn benches(&self) -> PathBuf {
+        self.root.join("benches")
+    }
+
     /// Model files by id, and the index of them.
     pub fn models(&self) -> PathBuf {
         self.root.join("models")

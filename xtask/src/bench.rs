@@ -1,0 +1,128 @@
+//! `cargo xtask bench`: speed and quality of our translations beside the Bergamot package's.
+
+use crate::{
+    Subcommand,
+    arguments::Arguments,
+    build, models, npm,
+    process::{command, run as run_command},
+    python,
+    serve::{Site, serve},
+    setup::{self, Purpose},
+    workspace::Workspace,
+};
+use anyhow::{Context, Result, bail};
+use std::{
+    net::TcpListener,
+    path::{Path, PathBuf},
+    process::Command,
+    thread,
+};
+
+pub const COMMAND: Subcommand = Subcommand {
+    name: "bench",
+    arguments: "[translation|quality] [--no-build] …",
+    about: "measures speed and quality beside the Bergamot package",
+    run,
+};
+
+/// Options of benches/translation.js that are passed on.
+const PASSED_ON: [&str; 5] = ["--pair", "--lines", "--runs", "--only", "--wait-minutes"];
+const MODELS: [&str; 2] = ["en-pt", "pt-en"];
+
+fn run(mut arguments: Arguments) -> Result<()> {
+    let builds = !arguments.flag("--no-build");
+    let mut passed_on = Vec::new();
+    for name in PASSED_ON {
+        if let Some(value) = arguments.value(name)? {
+            passed_on.extend([name.to_owned(), value]);
+        }
+    }
+    let names = arguments.rest()?;
+    if let Some(unknown) =
+        names.iter().find(|name| !["translation", "quality"].contains(&name.as_str()))
+    {
+        bail!("no benchmark {unknown:?}; there are: translation, quality");
+    }
+    let wanted = |name: &str| names.is_empty() || names.iter().any(|given| given == name);
+    let workspace = Workspace::find()?;
+    let flores = flores(&workspace)?;
+    if builds {
+        setup::set_up(&workspace, Purpose::Test)?;
+        models::fetch(&workspace, &MODELS.map(str::to_owned))?;
+        build::build(&workspace)?;
+        println!("{}", npm::install(&workspace, &workspace.benches())?);
+    }
+    let origin = serve_all(&workspace)?;
+    if wanted("translation") {
+        let mut script = node(&workspace, "translation", &origin, &flores);
+        run_command(script.args(passed_on))?;
+    }
+    if wanted("quality") {
+        quality(&workspace, &origin, &flores)?;
+    }
+    Ok(())
+}
+
+/// Our side runs natively, where the text is the same and comes sooner.
+fn quality(workspace: &Workspace, origin: &str, flores: &Path) -> Result<()> {
+    let mut cargo = command("cargo");
+    cargo.args(["build", "--release", "--example", "translate"]).current_dir(&workspace.root);
+    run_command(&mut cargo)?;
+    let mut script = node(workspace, "quality", origin, flores);
+    script
+        .arg("--models")
+        .arg(workspace.models())
+        .arg("--translate")
+        .arg(workspace.target.join("release/examples/translate"))
+        .arg("--python")
+        .arg(python::interpreter(workspace));
+    run_command(&mut script)
+}
+
+/// A benchmark's script with what all of them are told.
+fn node(workspace: &Workspace, name: &str, origin: &str, flores: &Path) -> Command {
+    let mut script = command("node");
+    script
+        .arg(workspace.benches().join(format!("{name}.js")))
+        .args(["--origin", origin, "--flores"])
+        .arg(flores)
+        .arg("--out")
+        .arg(workspace.target.join(format!("bench/{name}.json")));
+    script
+}
+
+/// Serves the page, both packages and the models on a free port, isolated; the address.
+fn serve_all(workspace: &Workspace) -> Result<String> {
+    let listener = TcpListener::bind(("127.0.0.1", 0)).context("cannot listen on any port")?;
+    let origin = format!("http://localhost:{}", listener.local_addr()?.port());
+    let peer = workspace.benches().join("node_modules/@browsermt/bergamot-translator");
+    let site = Site {
+        folders: vec![
+            ("/benches/".to_owned(), workspace.benches()),
+            ("/bergamot/".to_owned(), peer),
+            ("/pkg/".to_owned(), workspace.package()),
+            ("/models/".to_owned(), workspace.models()),
+        ],
+        isolated: true,
+    };
+    // Ends with the process.
+    thread::spawn(move || serve(&listener, site));
+    Ok(origin)
+}
+
+/// The folder of the FLORES lines, which are not part of the repository.
+fn flores(workspace: &Workspace) -> Result<PathBuf> {
+    let folder = match std::env::var_os("MULTIHEAD_FLORES") {
+        Some(path) => PathBuf::from(path),
+        None => workspace.root.join("../shared/data/flores-en-pt-dev"),
+    };
+    for name in ["dev.en", "dev.pt"] {
+        if !folder.join(name).is_file() {
+            bail!(
+                "{} is not there: set MULTIHEAD_FLORES to the folder that holds it",
+                folder.join(name).display()
+            );
+        }
+    }
+    Ok(folder)
+}
