@@ -1,5 +1,6 @@
 //! The Marian reader on files whose every byte is written in the test.
 
+#![cfg(not(target_arch = "wasm32"))]
 #![allow(clippy::unwrap_used, clippy::panic)] // a failing test may panic anywhere
 
 mod formats_files;

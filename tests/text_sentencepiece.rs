@@ -1,6 +1,7 @@
 //! SentencePiece models against the sentencepiece library: ids, ranges and decoded text of the fixtures in
 //! `tests/fixtures/text` (written by `make.py` there), and of the real vocabularies where they are present.
 
+#![cfg(not(target_arch = "wasm32"))]
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use multihead::text::sentencepiece::{PieceKind, SentencePiece};

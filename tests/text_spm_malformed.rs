@@ -1,5 +1,6 @@
 //! Damaged and hostile `.spm` files: a typed error that names file and offset, never a panic or a hang.
 
+#![cfg(not(target_arch = "wasm32"))]
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use multihead::{error::Error, text::sentencepiece::SentencePiece};

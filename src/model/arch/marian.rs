@@ -2,6 +2,10 @@
 //!
 //! Names and defaults follow the files: an option that an older file lacks has the value Marian gives it.
 
+use super::marian_options::{
+    MAX_DEPTH, Process, depth, has_sigmoid_gelu, integer, invalid, parse_process, required,
+    tied_layer,
+};
 use crate::error::{Error, Result};
 use crate::formats::{marian::MarianFile, marian_config::MarianConfig};
 use crate::model::{
@@ -12,8 +16,6 @@ use crate::model::{
 
 /// Marian's layer normalisation adds this to the variance.
 const NORM_EPS: f32 = 1e-6;
-/// No public model comes near; a larger figure is a damaged file.
-const MAX_DEPTH: u64 = 1024;
 
 /// The description of the model in `file`.
 pub fn describe(file: &MarianFile) -> Result<EncoderDecoderSpec> {
@@ -35,13 +37,6 @@ pub fn describe(file: &MarianFile) -> Result<EncoderDecoderSpec> {
 enum Side {
     Encoder,
     Decoder,
-}
-
-/// What is done to a stream before or after a sublayer: Marian's strings of one letter an operation.
-#[derive(Clone, Copy, Default, PartialEq, Eq)]
-struct Process {
-    add: bool,
-    norm: bool,
 }
 
 struct Options<'a> {
@@ -392,74 +387,4 @@ fn linear(
         out_features,
         layout: MatrixLayout::InOut,
     }
-}
-
-/// Before 1.12, Marian's `gelu` was `x · sigmoid(1.702 · x)`.
-fn has_sigmoid_gelu(version: Option<&str>) -> bool {
-    let mut numbers = version.unwrap_or_default().trim_start_matches('v').split('.');
-    let mut next = || numbers.next().and_then(|number| number.parse::<u32>().ok());
-    next().zip(next()).is_none_or(|version| version < (1, 12))
-}
-
-/// `transformer-tied-layers` lists, for each layer, the 1-based layer whose weights it uses.
-fn tied_layer(tied: &[&str], index: usize, file: &str) -> Result<usize> {
-    match tied.get(index) {
-        None => Ok(index + 1),
-        Some(layer) => layer.parse::<usize>().ok().filter(|layer| *layer >= 1).ok_or_else(|| {
-            invalid(file, format!("transformer-tied-layers has '{layer}', not a layer number"))
-        }),
-    }
-}
-
-fn parse_process(config: &MarianConfig, file: &str, key: &str, default: &str) -> Result<Process> {
-    let mut process = Process::default();
-    for letter in config.string(key)?.unwrap_or(default).chars() {
-        match letter {
-            'd' => {} // drop-out, absent when translating
-            'a' => process.add = true,
-            // Order matters: a sum after the norm is another network.
-            'n' => process.norm = true,
-            other => {
-                return Err(Error::Unsupported {
-                    file: file.to_owned(),
-                    what: format!("operation '{other}' in {key}; known: d, a, n"),
-                });
-            }
-        }
-        if letter == 'a' && process.norm {
-            return Err(Error::Unsupported {
-                file: file.to_owned(),
-                what: format!("{key} adds after it normalises; known: 'a' before 'n'"),
-            });
-        }
-    }
-    Ok(process)
-}
-
-fn depth(config: &MarianConfig, file: &str, key: &str) -> Result<usize> {
-    let depth = integer(config, file, key, 1)?;
-    if depth == 0 || depth as u64 > MAX_DEPTH {
-        return Err(invalid(file, format!("{key} is {depth}, expected 1 to {MAX_DEPTH}")));
-    }
-    Ok(depth)
-}
-
-fn required(config: &MarianConfig, file: &str, key: &str) -> Result<usize> {
-    match integer(config, file, key, 0)? {
-        0 => Err(invalid(file, format!("its configuration lacks {key}"))),
-        value => Ok(value),
-    }
-}
-
-/// Widths are bounded so that no product of two can overflow.
-fn integer(config: &MarianConfig, file: &str, key: &str, default: usize) -> Result<usize> {
-    let value = config.integer(key)?.unwrap_or(default as u64);
-    if value > 1 << 24 {
-        return Err(invalid(file, format!("{key} is {value}, more than any model has")));
-    }
-    Ok(value as usize)
-}
-
-fn invalid(file: &str, what: String) -> Error {
-    Error::Format { file: file.to_owned(), offset: None, what }
 }

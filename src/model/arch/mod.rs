@@ -1,3 +1,4 @@
 //! One file an architecture: its configuration and tensor names mapped to a description, and nothing else.
 
 pub mod marian;
+mod marian_options;
