@@ -1,3 +1,8 @@
 //! Text: tokenizers, sentence segmentation, and the book-keeping of ranges in the source string.
 
+pub mod casing;
+pub mod protect;
+pub mod repetition;
+pub mod segment;
 pub mod sentencepiece;
+pub mod utf16;
