@@ -9,4 +9,5 @@ pub mod generate;
 pub mod model;
 pub mod ops;
 pub mod stack;
+pub mod tasks;
 pub mod text;

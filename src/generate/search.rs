@@ -18,13 +18,15 @@ pub struct SearchInput {
 pub struct Search<O: Ops> {
     encoded: Encoded<O>,
     state: DecoderState<O>,
-    sources: Vec<Source<O>>,
+    /// Output projections; sources with the same candidates share one.
+    outputs: Vec<O::OutputProjection>,
+    sources: Vec<Source>,
     with_alignment: bool,
 }
 
-struct Source<O: Ops> {
-    index: usize, // in the batch as it was given
-    output: O::OutputProjection,
+struct Source {
+    index: usize,  // in the batch as it was given
+    output: usize, // in `outputs`
     beam: Beam,
 }
 
@@ -40,15 +42,21 @@ impl<O: Ops> Search<O> {
         let tokens: Vec<&[u32]> = inputs.iter().map(|input| input.source.as_slice()).collect();
         let encoded = model.encode(ops, &tokens)?;
         let mut sources = Vec::with_capacity(inputs.len());
+        let mut outputs = Vec::new();
+        let mut previous = None;
         for (index, input) in inputs.iter().enumerate() {
+            if previous != Some(&input.candidates) {
+                outputs.push(model.output_projection(ops, input.candidates.as_deref())?);
+                previous = Some(&input.candidates);
+            }
             sources.push(Source {
                 index,
-                output: model.output_projection(ops, input.candidates.as_deref())?,
+                output: outputs.len() - 1,
                 beam: Beam::new(options, model.special().end, input.source.len()),
             });
         }
         let state = model.start(ops, sources.len());
-        Ok(Self { encoded, state, sources, with_alignment })
+        Ok(Self { encoded, state, outputs, sources, with_alignment })
     }
 
     /// Whether every source is finished.
@@ -73,25 +81,32 @@ impl<O: Ops> Search<O> {
             model.decode_step(ops, encoded, state, &tokens, &row_sources, self.with_alignment)?;
         let mut chosen = Vec::with_capacity(self.sources.len());
         let mut row = 0;
-        for source in &self.sources {
-            let rows = row..row + source.beam.live();
-            row = rows.end;
-            let logits = ops.logits(&step.hidden, rows, &source.output);
-            chosen.push(ops.choose(&logits, &source.output, source.beam.width()));
+        for alike in self.sources.chunk_by(|a, b| a.output == b.output) {
+            let live: usize = alike.iter().map(|source| source.beam.live()).sum();
+            let width = alike.iter().map(|source| source.beam.width()).max().unwrap_or(1);
+            let output = alike.first().and_then(|source| self.outputs.get(source.output));
+            let Some(output) = output else { continue };
+            let logits = ops.logits(&step.hidden, row..row + live, output);
+            chosen.push(ops.choose(&logits, output, width));
+            row += live;
         }
         let (attention, stride) = match &step.alignment {
             Some(weights) => (ops.read(weights).await?, ops.shape(weights).1),
             None => (Vec::new(), 0),
         };
+        let mut choices = Vec::with_capacity(row);
+        for chosen in chosen {
+            choices.extend(ops.read_chosen(chosen).await?);
+        }
         let mut kept_rows = Vec::with_capacity(row);
         let mut finished = Vec::new();
         let mut living = Vec::with_capacity(self.sources.len());
         let mut first_row = 0;
-        for (mut source, chosen) in std::mem::take(&mut self.sources).into_iter().zip(chosen) {
-            let choices = ops.read_chosen(chosen).await?;
+        for mut source in std::mem::take(&mut self.sources) {
             let live = source.beam.live();
             let own = attention.get(first_row * stride..).unwrap_or_default();
-            let parents = source.beam.advance(&choices, own, stride);
+            let choices = choices.get(first_row..first_row + live).unwrap_or_default();
+            let parents = source.beam.advance(choices, own, stride);
             kept_rows.extend(parents.into_iter().map(|parent| first_row + parent));
             first_row += live;
             if source.beam.live() == 0 {

@@ -167,7 +167,7 @@ pub struct StackSpec {
     pub embedding_norm: Option<NormSpec>,
     /// The blocks, first to last.
     pub blocks: Vec<BlockSpec>,
-    /// Whether the embeddings (positions included) are added after the last block.
+    /// Whether the embeddings, positions included, are added after the last block as they were before their norm.
     pub final_residual: bool,
     /// Normalisation after the last block.
     pub final_norm: Option<NormSpec>,

@@ -8,13 +8,15 @@ use crate::ops::{ActivationQuant, LinearPart, NormSource, Ops, TableSource, Weig
 /// Arithmetic of the matrix products.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Precision {
-    /// Int8 where the file's weights are quantised, else float32.
+    /// `Int8` where the file's weights are quantised, else `Float32`.
     #[default]
     Auto,
     /// Float32 throughout; int8 weights are expanded.
     Float32,
-    /// Int8 throughout; float32 weights are quantised by their largest magnitude.
+    /// Int8 weights throughout, float32 ones quantised by their largest magnitude; activations are int16.
     Int8,
+    /// As `Int8`, with activations of int8 too, by the multipliers of the file: what Marian computes.
+    Int8Activations,
 }
 
 /// Reads the tensors a description names.
@@ -88,10 +90,13 @@ impl<O: Ops> Loader<'_, O> {
         let int8 = match self.precision {
             Precision::Auto => quantised,
             Precision::Float32 => false,
-            Precision::Int8 => true,
+            Precision::Int8 | Precision::Int8Activations => true,
         };
         if !int8 {
             return Ok(ActivationQuant::None);
+        }
+        if self.precision != Precision::Int8Activations {
+            return Ok(ActivationQuant::Wide);
         }
         let Some(name) = names.iter().find(|name| self.file.find(name).is_some()) else {
             return Ok(ActivationQuant::PerRow);
@@ -111,7 +116,11 @@ impl<O: Ops> Loader<'_, O> {
     /// Float32 weights become int8 if that is what was asked for.
     fn quantised(&self, weights: Weights) -> Weights {
         match weights {
-            Weights::F32(values) if self.precision == Precision::Int8 => quantise(&values),
+            Weights::F32(values)
+                if matches!(self.precision, Precision::Int8 | Precision::Int8Activations) =>
+            {
+                quantise(&values)
+            }
             other => other,
         }
     }

@@ -88,7 +88,7 @@ impl<O: Ops> Transformer<O> {
             positions.extend(0..sequence.len());
         }
         let mut stream = self.embed(ops, &tokens, &positions)?;
-        let bottom = self.bottom(ops, &mut stream);
+        let bottom = self.final_residual.then(|| ops.copy(&stream.x));
         for block in &self.blocks {
             let input = BlockInput { rows: &rows, state: None, cross: None, cross_weights_of: &[] };
             block.forward(ops, &mut stream, input)?;
@@ -114,7 +114,7 @@ impl<O: Ops> Transformer<O> {
         }
         let rows: Vec<Rows> = (0..count).map(|row| row..row + 1).collect();
         let mut stream = self.embed(ops, tokens, &state.past_len)?;
-        let bottom = self.bottom(ops, &mut stream);
+        let bottom = self.final_residual.then(|| ops.copy(&stream.x));
         let mut weights = None;
         for (index, (block, layer)) in self.blocks.iter().zip(&mut state.layers).enumerate() {
             let head = weights_of.filter(|(layer, _)| *layer == index).map(|(_, head)| [head]);
@@ -141,18 +141,6 @@ impl<O: Ops> Transformer<O> {
         let positions = self.positions.borrow_mut().rows(ops, positions);
         let x = ops.embed(&self.embedding, tokens, self.embedding_scale, positions.as_ref())?;
         Ok(Residual { x, pending_norm: self.embedding_norm.as_ref() })
-    }
-
-    /// The embeddings, kept if they are added again after the last block.
-    fn bottom<'w>(&'w self, ops: &mut O, stream: &mut Residual<'w, O>) -> Option<O::Tensor> {
-        if !self.final_residual {
-            return None;
-        }
-        let pending_norm = stream.pending_norm.take();
-        let embeddings = Residual { x: ops.copy(&stream.x), pending_norm };
-        let bottom = ops.finish(embeddings, None);
-        stream.x = ops.copy(&bottom);
-        Some(bottom)
     }
 
     fn finish(

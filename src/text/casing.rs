@@ -73,6 +73,19 @@ pub fn is_shouting(text: &str) -> bool {
     words >= 2
 }
 
+/// Whether `text` is set like an English headline: of its words of four letters and more, at least two, nearly
+/// all begin with a capital.
+pub fn is_headline(text: &str) -> bool {
+    let letters = |word: &&str| word.chars().filter(|c| c.is_alphabetic()).count() >= 4;
+    let (mut words, mut capitals) = (0, 0);
+    for word in text.split_whitespace().filter(letters) {
+        words += 1;
+        let first = word.chars().find(|c| c.is_alphabetic());
+        capitals += usize::from(first.is_some_and(char::is_uppercase));
+    }
+    words >= 2 && 5 * capitals >= 4 * words
+}
+
 /// `text` in small letters with a capital first letter; URLs, placeholders, code and the like unchanged.
 pub fn to_sentence_case(text: &str) -> Recased {
     let mut at_start = true;

@@ -70,6 +70,7 @@ fn random_parts(random: &mut Random, in_features: usize) -> Vec<LinearPart> {
             let activation = match random.below(4) {
                 0 => ActivationQuant::None,
                 1 => ActivationQuant::PerRow,
+                2 => ActivationQuant::Wide,
                 _ => ActivationQuant::Static(alphas[random.below(2)]),
             };
             let int8 = activation != ActivationQuant::None || random.below(2) == 0;

@@ -6,7 +6,9 @@ use multihead::formats::{MemoryFile, marian::MarianFile};
 use multihead::model::EncoderDecoderSpec;
 use multihead::model::arch;
 use multihead::stack::{EncoderDecoder, Precision};
+use multihead::tasks::translation::{LoadOptions, Translator, TranslatorFiles};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 /// The repository.
 pub fn root() -> PathBuf {
@@ -45,6 +47,17 @@ pub fn model_file(id: &str, wanted: impl Fn(&str) -> bool) -> PathBuf {
 /// Where `cargo xtask models` puts them.
 pub fn models() -> PathBuf {
     std::env::var_os("MULTIHEAD_MODELS").map_or_else(|| root().join("models"), PathBuf::from)
+}
+
+/// A downloaded translation model.
+pub fn translator(id: &str, precision: Precision) -> Rc<Translator<Cpu>> {
+    let files = TranslatorFiles {
+        model: Box::new(file(&model_file(id, |name| name.starts_with("model.")))),
+        source_vocab: Box::new(file(&model_file(id, |name| name.ends_with(".spm")))),
+        target_vocab: None,
+        shortlist: Some(Box::new(file(&model_file(id, |name| name.starts_with("lex."))))),
+    };
+    Rc::new(Translator::load(Cpu::new(), files, LoadOptions { precision }).unwrap())
 }
 
 /// The network of a Marian file, without vocabulary and text handling.

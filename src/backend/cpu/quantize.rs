@@ -1,4 +1,4 @@
-//! Activations on their way into an int8 product: int8 values, kept as int16 pairs.
+//! Activations on their way into a product with int8 weights: int8 or int16 values, kept as int16 pairs.
 
 use super::lanes::Lanes;
 use super::math;
@@ -7,13 +7,21 @@ use super::math;
 const ROUND: f32 = 12_582_912.0;
 const ROUND_BITS: i32 = 0x4b40_0000;
 
-/// How rows are brought to int8.
+/// How rows are brought to integers.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum RowQuant {
     /// `round(x · multiplier)`, clamped to ±127.
     Static(f32),
     /// As `Static`, with `127 / max |x|` of each row.
     PerRow,
+    /// To int16, with [`wide_limit`]` / max |x|` of each row.
+    Wide,
+}
+
+/// Largest int16 magnitude with which no int32 sum over `in_features` int8 weights can overflow.
+pub fn wide_limit(in_features: usize) -> f32 {
+    let products = i32::MAX as usize / (128 * in_features.max(1));
+    products.min(32_767) as f32
 }
 
 /// Quantised rows.
@@ -21,7 +29,7 @@ pub enum RowQuant {
 pub struct QuantizedRows {
     /// `[rows, chunks]` of eight values each; the last chunk of a row is padded with zeros.
     values: Vec<[i16; 8]>,
-    /// What a row's integers are multiplied by to undo a `PerRow` multiplier, 1 for `Static`.
+    /// What a row's integers are multiplied by to undo its own multiplier, 1 for `Static`.
     row_scales: Vec<f32>,
     chunks: usize,
 }
@@ -39,12 +47,13 @@ impl QuantizedRows {
         for (row, to) in
             input.chunks_exact(in_features).zip(self.values.chunks_exact_mut(self.chunks))
         {
+            let limit = if quant == RowQuant::Wide { wide_limit(in_features) } else { 127.0 };
             let (multiplier, scale) = match quant {
                 RowQuant::Static(multiplier) => (multiplier, 1.0),
-                RowQuant::PerRow => row_multiplier::<L>(row),
+                RowQuant::PerRow | RowQuant::Wide => row_multiplier::<L>(row, limit),
             };
             self.row_scales.push(scale);
-            quantize_row::<L>(row, multiplier, to);
+            quantize_row::<L>(row, multiplier, limit, to);
         }
     }
 
@@ -67,8 +76,8 @@ impl QuantizedRows {
     }
 }
 
-/// The multiplier that brings the row's largest magnitude to 127, and its inverse; a row of zeros stays zero.
-fn row_multiplier<L: Lanes>(row: &[f32]) -> (f32, f32) {
+/// The multiplier that brings the row's largest magnitude to `limit`, and its inverse; a row of zeros stays zero.
+fn row_multiplier<L: Lanes>(row: &[f32], limit: f32) -> (f32, f32) {
     let zero = L::splat(0.0);
     let mut lanes = [0.0; 4];
     let magnitudes = math::fold::<L>(row, 0.0, zero, |greatest, v| {
@@ -76,7 +85,7 @@ fn row_multiplier<L: Lanes>(row: &[f32]) -> (f32, f32) {
     });
     L::store(magnitudes, &mut lanes);
     let greatest = lanes.into_iter().fold(0.0, |a, b| if a < b { b } else { a });
-    let multiplier = 127.0 / greatest;
+    let multiplier = limit / greatest;
     if greatest > 0.0 && multiplier.is_finite() {
         (multiplier, 1.0 / multiplier)
     } else {
@@ -85,12 +94,13 @@ fn row_multiplier<L: Lanes>(row: &[f32]) -> (f32, f32) {
 }
 
 #[inline(always)]
-fn quantize_row<L: Lanes>(row: &[f32], multiplier: f32, to: &mut [[i16; 8]]) {
+fn quantize_row<L: Lanes>(row: &[f32], multiplier: f32, limit: f32, to: &mut [[i16; 8]]) {
     let multiplier = L::splat(multiplier);
+    let (lowest, highest) = (L::splat(-limit), L::splat(limit));
     let quantize = |x: &[f32; 4]| {
         // The bound comes first: where x is not a number, it is what remains.
-        let x = L::pmax(L::splat(-127.0), L::mul(L::load(x), multiplier));
-        let x = L::add(L::pmin(L::splat(127.0), x), L::splat(ROUND));
+        let x = L::pmax(lowest, L::mul(L::load(x), multiplier));
+        let x = L::add(L::pmin(highest, x), L::splat(ROUND));
         L::sub_i32(L::bits(x), L::splat_i32(ROUND_BITS))
     };
     let (chunks, rest) = row.as_chunks::<8>();
@@ -126,6 +136,16 @@ mod tests {
         let want = vec![0, 2, 0, -2, 2, 126, 127, 127, -127, -127, -127, 0, 0, 0, 0, 0];
         assert_eq!(quantized::<Native>(&row, RowQuant::Static(1.0)), (want.clone(), 1.0));
         assert_eq!(quantized::<Scalar>(&row, RowQuant::Static(1.0)), (want, 1.0));
+    }
+
+    #[test]
+    fn wide_rows_keep_fifteen_bits_and_cannot_overflow() {
+        let (values, scale) = quantized::<Native>(&[0.25, -2.0, 1.0], RowQuant::Wide);
+        // 0.25 · 16383.5 = 4095.875, 1 · 16383.5 → 16384 (half to even)
+        assert_eq!(values, [4096, -32767, 16384, 0, 0, 0, 0, 0]);
+        assert!((scale - 2.0 / 32767.0).abs() < 1e-12);
+        assert_eq!(wide_limit(511), 32_767.0);
+        assert_eq!(wide_limit(1536), 10_922.0); // 1536 · 128 · 10923 > 2^31
     }
 
     #[test]

@@ -39,6 +39,7 @@ pub(crate) fn row_quant(activation: ActivationQuant) -> Option<RowQuant> {
         ActivationQuant::None => None,
         ActivationQuant::Static(multiplier) => Some(RowQuant::Static(multiplier)),
         ActivationQuant::PerRow => Some(RowQuant::PerRow),
+        ActivationQuant::Wide => Some(RowQuant::Wide),
     }
 }
 

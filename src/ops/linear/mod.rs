@@ -4,6 +4,7 @@ pub mod cpu;
 
 use super::{ActivationQuant, LinearPart, Weights};
 use crate::backend::cpu::gemm::MAX_IN_FEATURES;
+use crate::backend::cpu::quantize::wide_limit;
 use crate::error::{Error, Result};
 
 /// An [`Error::Internal`] about the shapes of `op`.
@@ -97,22 +98,26 @@ pub fn reference_dot(x: &[f32], weights: &Weights, o: usize, activation: Activat
         }
         Weights::Int8 { values, multiplier } => (&values[range], *multiplier),
     };
+    let limit = match activation {
+        ActivationQuant::Wide => wide_limit(x.len()),
+        _ => 127.0,
+    };
     let (alpha, scale) = match activation {
         ActivationQuant::None => {
             let products = x.iter().zip(values).map(|(x, &w)| x * (f32::from(w) / multiplier));
             return products.fold(0.0, |sum, product| sum + product);
         }
         ActivationQuant::Static(alpha) => (alpha, 1.0 / (alpha * multiplier)),
-        ActivationQuant::PerRow => {
+        ActivationQuant::PerRow | ActivationQuant::Wide => {
             let greatest = x.iter().fold(0.0f32, |greatest, x| greatest.max(x.abs()));
-            let alpha = if greatest > 0.0 { 127.0 / greatest } else { 0.0 };
+            let alpha = if greatest > 0.0 { limit / greatest } else { 0.0 };
             let row_scale = if alpha > 0.0 { 1.0 / alpha } else { 0.0 };
             (alpha, row_scale * (1.0 / multiplier))
         }
     };
     let mut sum = 0i32;
     for (x, &w) in x.iter().zip(values) {
-        let q = (x * alpha).round_ties_even().clamp(-127.0, 127.0) as i32;
+        let q = (x * alpha).round_ties_even().clamp(-limit, limit) as i32;
         sum += q * i32::from(w);
     }
     sum as f32 * scale

@@ -71,7 +71,7 @@ impl Int8Matrix {
 pub(super) fn column_scale(quant: RowQuant, multiplier: f32) -> f32 {
     match quant {
         RowQuant::Static(alpha) => 1.0 / (alpha * multiplier),
-        RowQuant::PerRow => 1.0 / multiplier,
+        RowQuant::PerRow | RowQuant::Wide => 1.0 / multiplier,
     }
 }
 

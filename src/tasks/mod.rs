@@ -1,0 +1,3 @@
+//! What users ask for: text in, text out.
+
+pub mod translation;

@@ -1,0 +1,302 @@
+//! What must not be translated is put back byte for byte: addresses, placeholders, code, emoji, characters the
+//! vocabulary lacks. A number keeps its digits; the way they are grouped is the target language's.
+
+use crate::text::protect::{self, ProtectedKind};
+use std::ops::Range;
+
+/// A translation before it is checked. Ranges count from the start of the sentence.
+pub(super) struct Draft<'a> {
+    pub source: &'a str,
+    /// Bytes of each source token.
+    pub source_ranges: Vec<Range<usize>>,
+    /// Which source tokens stand for something the vocabulary lacks.
+    pub unknown: Vec<bool>,
+    pub target: String,
+    /// Bytes of each target token.
+    pub target_ranges: Vec<Range<usize>>,
+    /// `[target tokens + 1, source tokens + 1]`.
+    pub alignment: &'a [f32],
+}
+
+/// A change to the target: `range` becomes `text`.
+struct Edit {
+    range: Range<usize>,
+    text: String,
+}
+
+/// A passage of the source to be found again in the target.
+struct Copy {
+    range: Range<usize>,
+    number: bool,
+    /// Whether the model may have written a garbled copy of it: it knows some of its characters.
+    readable: bool,
+}
+
+/// The target with every protected passage in it, and the ranges of its tokens.
+pub(super) fn restore(draft: &Draft<'_>) -> (String, Vec<Range<usize>>) {
+    let copies = copies(draft);
+    if copies.is_empty() {
+        return (draft.target.clone(), draft.target_ranges.clone());
+    }
+    let looked_at = looked_at(draft);
+    let mut edits: Vec<Edit> = Vec::new();
+    for copy in missing(draft, &copies) {
+        let edit = if copy.number {
+            renumber(draft, copy, &looked_at)
+        } else {
+            garbled(draft, copy, &looked_at).or_else(|| Some(insert(draft, copy, &looked_at)))
+        };
+        let Some(edit) = edit else { continue };
+        let overlaps =
+            |other: &Edit| edit.range.start < other.range.end && other.range.start < edit.range.end;
+        if !edits.iter().any(overlaps) {
+            edits.push(edit);
+        } else if !copy.number {
+            edits.push(insert(draft, copy, &looked_at));
+        }
+    }
+    apply(draft, edits)
+}
+
+/// Protected passages of the source, and runs of tokens the vocabulary lacks, in order.
+fn copies(draft: &Draft<'_>) -> Vec<Copy> {
+    let mut copies: Vec<Copy> = protect::spans(draft.source)
+        .into_iter()
+        .map(|span| Copy {
+            number: span.kind == ProtectedKind::Number,
+            readable: span.kind != ProtectedKind::Emoji,
+            range: span.range,
+        })
+        .collect();
+    let mut run: Option<Range<usize>> = None;
+    let tokens = draft.source_ranges.iter().zip(&draft.unknown);
+    for (range, unknown) in
+        tokens.map(|(range, unknown)| (range.clone(), *unknown)).chain([(0..0, false)])
+    {
+        match (&mut run, unknown) {
+            (None, true) => run = Some(range),
+            (Some(run), true) => run.end = range.end,
+            (Some(found), false) => {
+                let passage = draft.source.get(found.clone()).unwrap_or_default();
+                let start = found.start + (passage.len() - passage.trim_start().len());
+                let found = start..start + passage.trim().len();
+                let known =
+                    |copy: &Copy| copy.range.start < found.end && found.start < copy.range.end;
+                if !found.is_empty() && !copies.iter().any(known) {
+                    copies.push(Copy { range: found, number: false, readable: false });
+                }
+                run = None;
+            }
+            (None, false) => {}
+        }
+    }
+    copies.sort_by_key(|copy| copy.range.start);
+    copies
+}
+
+/// The copies that the target lacks. One that stands twice in the source is wanted twice.
+fn missing<'c>(draft: &Draft<'_>, copies: &'c [Copy]) -> Vec<&'c Copy> {
+    let text = |copy: &Copy| draft.source.get(copy.range.clone()).unwrap_or_default();
+    let mut target_numbers: Vec<String> =
+        numbers(&draft.target).map(|number| digits(number.1)).collect();
+    let mut lacking = Vec::new();
+    for (index, copy) in copies.iter().enumerate() {
+        if copy.number {
+            let wanted = digits(text(copy));
+            match target_numbers.iter().position(|number| *number == wanted) {
+                Some(found) => drop(target_numbers.swap_remove(found)),
+                None if draft.target.contains(text(copy)) => {}
+                None => lacking.push(copy),
+            }
+        } else {
+            let earlier =
+                copies.iter().take(index).filter(|other| text(other) == text(copy)).count();
+            if draft.target.matches(text(copy)).count() <= earlier {
+                lacking.push(copy);
+            }
+        }
+    }
+    lacking
+}
+
+fn digits(text: &str) -> String {
+    text.chars().filter(|c| c.is_numeric()).collect()
+}
+
+/// For each target token, the source token it looked at most; one past the last is the end token.
+fn looked_at(draft: &Draft<'_>) -> Vec<usize> {
+    let width = draft.source_ranges.len() + 1;
+    let rows = draft.alignment.chunks_exact(width).take(draft.target_ranges.len());
+    rows.map(|row| {
+        let best = row.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1));
+        best.map_or(0, |(index, _)| index)
+    })
+    .collect()
+}
+
+/// Source tokens of a passage.
+fn tokens_of(draft: &Draft<'_>, range: &Range<usize>) -> Range<usize> {
+    let start = draft.source_ranges.partition_point(|token| token.end <= range.start);
+    let end = draft.source_ranges.partition_point(|token| token.start < range.end);
+    start..end.max(start)
+}
+
+/// The longest run of target tokens that looked at the passage, without white space before it.
+fn run(draft: &Draft<'_>, copy: &Copy, looked_at: &[usize]) -> Option<Range<usize>> {
+    let tokens = tokens_of(draft, &copy.range);
+    let mut longest = 0..0;
+    let mut start = 0;
+    for (index, source) in looked_at.iter().enumerate() {
+        if !tokens.contains(source) {
+            start = index + 1;
+        } else if index + 1 - start > longest.len() {
+            longest = start..index + 1;
+        }
+    }
+    let first = draft.target_ranges.get(longest.start)?;
+    let last = draft.target_ranges.get(longest.end.checked_sub(1)?)?;
+    let range = first.start..last.end;
+    let text = draft.target.get(range.clone())?;
+    let start = range.start + (text.len() - text.trim_start().len());
+    (start < range.end).then(|| start..start + text.trim().len())
+}
+
+/// Replaces the model's own, faulty copy.
+fn garbled(draft: &Draft<'_>, copy: &Copy, looked_at: &[usize]) -> Option<Edit> {
+    if !copy.readable {
+        return None;
+    }
+    let range = run(draft, copy, looked_at)?;
+    let wanted = draft.source.get(copy.range.clone())?;
+    let found = draft.target.get(range.clone())?;
+    // A faulty copy has much in common with the original; anything else is a word of its own.
+    let mut left: Vec<char> = found.chars().collect();
+    let common = wanted
+        .chars()
+        .filter(|c| left.iter().position(|l| l == c).map(|at| left.swap_remove(at)).is_some())
+        .count();
+    let similar = 5 * common >= 2 * wanted.chars().count();
+    similar.then(|| Edit { range, text: wanted.to_owned() })
+}
+
+/// Replaces a wrong number. One that became a word ("100 mil") stays, and so does a number that the source has too.
+fn renumber(draft: &Draft<'_>, copy: &Copy, looked_at: &[usize]) -> Option<Edit> {
+    let run = run(draft, copy, looked_at)?;
+    let wanted = draft.source.get(digit_core(draft.source, &copy.range)?)?;
+    let source_numbers: Vec<String> =
+        numbers(draft.source).map(|number| digits(number.1)).collect();
+    let (range, found) =
+        numbers(&draft.target).find(|(range, _)| range.start < run.end && run.start < range.end)?;
+    let found_digits = digits(found);
+    let legitimate = source_numbers.contains(&found_digits)
+        || digits(wanted)
+            .strip_prefix(&found_digits)
+            .is_some_and(|rest| rest.chars().all(|c| c == '0'));
+    let range = digit_core(&draft.target, &range)?;
+    (!legitimate).then(|| Edit { range, text: wanted.to_owned() })
+}
+
+/// The numbers of a text.
+fn numbers(text: &str) -> impl Iterator<Item = (Range<usize>, &str)> {
+    let spans = protect::spans(text).into_iter().filter(|span| span.kind == ProtectedKind::Number);
+    spans.filter_map(|span| text.get(span.range.clone()).map(|number| (span.range, number)))
+}
+
+/// A number from its first digit to its last, without signs and units.
+fn digit_core(text: &str, range: &Range<usize>) -> Option<Range<usize>> {
+    let number = text.get(range.clone())?;
+    let first = number.find(char::is_numeric)?;
+    let (last, digit) = number.char_indices().rfind(|(_, c)| c.is_numeric())?;
+    Some(range.start + first..range.start + last + digit.len_utf8())
+}
+
+/// Puts a passage where it stood: after the translation of what came before it.
+fn insert(draft: &Draft<'_>, copy: &Copy, looked_at: &[usize]) -> Edit {
+    let tokens = tokens_of(draft, &copy.range);
+    let after = draft.source.get(copy.range.end..).unwrap_or_default();
+    let at_end = !after.chars().any(char::is_alphanumeric);
+    let place = (0..tokens.start).rev().find_map(|source| {
+        looked_at
+            .iter()
+            .rposition(|at| *at == source)
+            .and_then(|token| draft.target_ranges.get(token))
+    });
+    let at = match place {
+        _ if at_end && after.trim().is_empty() => draft.target.len(),
+        Some(token) => token.end,
+        None => 0,
+    };
+    let mut text = draft.source.get(copy.range.clone()).unwrap_or_default().to_owned();
+    let before = draft.source.get(..copy.range.start).unwrap_or_default();
+    let (left, right) = draft.target.split_at_checked(at).unwrap_or((&draft.target, ""));
+    let spaced = |side: &str, end: bool| {
+        let edge = if end { side.chars().next_back() } else { side.chars().next() };
+        edge.is_none_or(char::is_whitespace)
+    };
+    if spaced(before, true) && !spaced(left, true) {
+        text.insert(0, ' ');
+    }
+    let open = right.chars().next().is_some_and(char::is_alphanumeric);
+    if open {
+        text.push(' ');
+    }
+    Edit { range: at..at, text }
+}
+
+/// The edited target and its tokens' ranges: a token inside a replacement keeps what is left of it, which is
+/// nothing but for the first, which takes the whole.
+fn apply(draft: &Draft<'_>, mut edits: Vec<Edit>) -> (String, Vec<Range<usize>>) {
+    edits.sort_by_key(|edit| (edit.range.start, edit.range.end));
+    let mut target = String::with_capacity(draft.target.len());
+    // For a byte of the old target, its place in the new one: before an insertion at it, or after.
+    let mut moves: Vec<(Range<usize>, Range<usize>)> = Vec::with_capacity(edits.len());
+    let mut copied = 0;
+    for edit in &edits {
+        target.push_str(draft.target.get(copied..edit.range.start).unwrap_or_default());
+        let start = target.len();
+        target.push_str(&edit.text);
+        moves.push((edit.range.clone(), start..target.len()));
+        copied = edit.range.end;
+    }
+    target.push_str(draft.target.get(copied..).unwrap_or_default());
+    let moved = |at: usize, is_end: bool| {
+        let mut offset = 0_isize;
+        for (old, new) in &moves {
+            if old.start < at && at < old.end {
+                return if is_end { new.end } else { new.start };
+            }
+            if at < old.end || (at <= old.start && is_end) || (at == old.start && !old.is_empty()) {
+                break;
+            }
+            offset = new.end as isize - old.end as isize;
+        }
+        at.saturating_add_signed(offset)
+    };
+    let ranges = draft
+        .target_ranges
+        .iter()
+        .map(|token| {
+            let start = moved(token.start, false);
+            start..moved(token.end, true).max(start)
+        })
+        .collect();
+    (target, ranges)
+}
+
+/// Whether a space is missing between two translations whose sources touch: scripts without spaces put none
+/// between sentences, and a long sentence may have been cut in two.
+pub(super) fn needs_space(source: &str, at: usize, before: &str, next: &str) -> bool {
+    let (left, right) = source.split_at_checked(at).unwrap_or((source, ""));
+    let (last, first) = (left.chars().next_back(), right.chars().next());
+    let inside_word = last.is_some_and(|c| c.is_alphanumeric() && !is_cjk(c))
+        && first.is_some_and(|c| c.is_alphanumeric() && !is_cjk(c));
+    let open = |c: char| !c.is_whitespace() && !is_cjk(c);
+    !inside_word
+        && before.chars().next_back().is_some_and(open)
+        && next.chars().next().is_some_and(open)
+}
+
+/// Scripts written without spaces: kana, Chinese characters, their punctuation and full-width forms.
+fn is_cjk(c: char) -> bool {
+    matches!(c, '\u{3000}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{ff00}'..='\u{ffef}' | '\u{20000}'..='\u{3ffff}')
+}

@@ -1,0 +1,380 @@
+//! A translation under way: groups of sentences searched one after the other, trouble retried, results collected.
+
+use super::DecodingOptions;
+use super::copy;
+use super::plan::{Part, Plan, Unit, slice};
+use super::result::{Token, TranslatedSentence, Translation};
+use super::translator::Translator;
+use crate::error::{Error, Result};
+use crate::generate::{Hypothesis, Search};
+use crate::ops::Ops;
+use crate::text::sentencepiece::Piece;
+use crate::text::{casing, repetition};
+use std::{collections::VecDeque, ops::Range, rc::Rc};
+
+/// Source tokens encoded at once: enough to fill matrix products, few enough that a step stays short.
+const GROUP_TOKENS: usize = 160;
+
+/// A sentence that is done, as it is reported while others are under way.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FinishedSentence {
+    /// Index of its text.
+    pub text: usize,
+    /// Index of the sentence in its text.
+    pub sentence: usize,
+    /// The sentence; its target range and tokens count from the sentence's own start.
+    pub result: TranslatedSentence,
+    /// Its translation.
+    pub target: String,
+}
+
+/// How a unit is searched for. The first way does nearly always; the others are for a model gone round in circles.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Way {
+    /// As it is written, as the caller asked.
+    Plain,
+    /// In sentence case: models see few texts in capitals, and go round in circles there.
+    Recased,
+    /// With a wider beam.
+    Wide,
+}
+
+/// Beam of [`Way::Wide`].
+const WIDE_BEAM: usize = 4;
+
+/// Something to search for.
+#[derive(Clone)]
+struct Attempt {
+    unit: usize,
+    pieces: Vec<Piece>,
+    way: Way,
+    /// The best of the attempts before.
+    fallback: Option<Box<Fallback>>,
+}
+
+/// A translation with a fault, kept in case no other attempt is better.
+#[derive(Clone)]
+struct Fallback {
+    pieces: Vec<Piece>,
+    way: Way,
+    best: Hypothesis,
+    trouble: Trouble,
+}
+
+/// What is wrong with a translation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Trouble {
+    None,
+    /// Words doubled that the source does not double; at times that is right.
+    Doubled,
+    /// Words over and over, or no end.
+    Loop,
+}
+
+/// The translation of one unit: its text, and the sentence with ranges in it from 0.
+struct Done {
+    target: String,
+    sentence: TranslatedSentence,
+}
+
+/// A translation under way; dropped, it is aborted.
+pub struct TranslationJob<O: Ops> {
+    translator: Rc<Translator<O>>,
+    ops: O,
+    texts: Vec<String>,
+    plan: Plan,
+    options: DecodingOptions,
+    waiting: VecDeque<Attempt>,
+    search: Option<(Search<O>, Vec<Attempt>)>,
+    done: Vec<Option<Done>>, // one a unit
+    finished: Vec<FinishedSentence>,
+}
+
+impl<O: Ops + Clone> TranslationJob<O> {
+    pub(super) fn new(
+        translator: Rc<Translator<O>>,
+        texts: Vec<String>,
+        plan: Plan,
+        options: DecodingOptions,
+    ) -> Self {
+        let waiting = plan.units.iter().enumerate().map(|(unit, of)| Attempt {
+            unit,
+            pieces: of.pieces.clone(),
+            way: Way::Plain,
+            fallback: None,
+        });
+        Self {
+            ops: translator.ops.clone(),
+            waiting: waiting.collect(),
+            search: None,
+            done: plan.units.iter().map(|_| None).collect(),
+            finished: Vec::new(),
+            translator,
+            texts,
+            plan,
+            options,
+        }
+    }
+
+    /// Whether every sentence is translated.
+    pub fn is_done(&self) -> bool {
+        self.search.is_none() && self.waiting.is_empty()
+    }
+
+    /// Sentences to translate, and how many of them are done.
+    pub fn progress(&self) -> (usize, usize) {
+        (self.done.len(), self.done.iter().flatten().count())
+    }
+
+    /// A bounded piece of work: encodes one group of sentences, or decodes one token of each of its sentences.
+    ///
+    /// # Errors
+    /// Whatever the device reports.
+    pub async fn step(&mut self) -> Result<()> {
+        let translator = Rc::clone(&self.translator);
+        let Some((search, attempts)) = &mut self.search else {
+            return self.start_group();
+        };
+        let ended = search.step(&mut self.ops, &translator.model).await?;
+        let mut outcomes = Vec::new();
+        for (index, hypotheses) in ended {
+            let attempt = attempts.get(index).ok_or_else(|| Error::Internal {
+                what: format!("sentence {index} of a group of {}", attempts.len()),
+            })?;
+            let best = hypotheses.into_iter().next().ok_or_else(|| Error::Internal {
+                what: "a search without a hypothesis".to_owned(),
+            })?;
+            outcomes.push((attempt.clone(), best));
+        }
+        if search.is_done() {
+            self.search = None;
+        }
+        for (attempt, best) in outcomes {
+            self.settle(attempt, best)?;
+        }
+        Ok(())
+    }
+
+    /// Sentences that ended since the last call.
+    pub fn take_finished(&mut self) -> Vec<FinishedSentence> {
+        std::mem::take(&mut self.finished)
+    }
+
+    fn start_group(&mut self) -> Result<()> {
+        let mut attempts: Vec<Attempt> = Vec::new();
+        let mut tokens = 0;
+        while let Some(next) = self.waiting.front() {
+            tokens += next.pieces.len() + 1;
+            let other = attempts.first().is_some_and(|first| self.beam(first) != self.beam(next));
+            if other || (tokens > GROUP_TOKENS && !attempts.is_empty()) {
+                break;
+            }
+            attempts.extend(self.waiting.pop_front());
+        }
+        let Some(first) = attempts.first() else { return Ok(()) };
+        let options = DecodingOptions { beam_size: self.beam(first), ..self.options };
+        let translator = &self.translator;
+        let inputs: Vec<_> = attempts
+            .iter()
+            .map(|attempt| translator.search_input(attempt.pieces.iter().map(|piece| piece.id)))
+            .collect();
+        let search = Search::start(&mut self.ops, &translator.model, &inputs, options, true)?;
+        self.search = Some((search, attempts));
+        Ok(())
+    }
+
+    fn beam(&self, attempt: &Attempt) -> usize {
+        if attempt.way == Way::Wide {
+            self.options.beam_size.max(WIDE_BEAM)
+        } else {
+            self.options.beam_size
+        }
+    }
+
+    /// Takes a translation, or asks for another attempt if the model went round in circles.
+    fn settle(&mut self, attempt: Attempt, best: Hypothesis) -> Result<()> {
+        let Some(unit) = self.plan.units.get(attempt.unit) else {
+            return Err(Error::Internal { what: format!("unit {}", attempt.unit) });
+        };
+        let text = self.texts.get(unit.text).map_or("", String::as_str);
+        let source = slice(text, &unit.range);
+        let target = self.translator.target_vocab.decode(&best.tokens);
+        let trouble = trouble(source, &target, &best);
+        let Attempt { unit: index, pieces, way, fallback } = attempt;
+        let mut kept = Fallback { pieces, way, best, trouble };
+        if let Some(earlier) = fallback
+            && earlier.trouble <= kept.trouble
+        {
+            kept = *earlier;
+        }
+        if kept.trouble > Trouble::None
+            && let Some((way, pieces)) = self.next_way(way, source, unit)
+        {
+            let fallback = Some(Box::new(kept));
+            self.waiting.push_front(Attempt { unit: index, pieces, way, fallback });
+            return Ok(());
+        }
+        if kept.trouble == Trouble::Loop {
+            cut_loop(&mut kept.best, kept.pieces.len() + 1);
+        }
+        let done = self.render(text, unit.range.clone(), &kept.pieces, kept.way, kept.best);
+        self.finished.push(FinishedSentence {
+            text: unit.text,
+            sentence: unit.sentence,
+            result: done.sentence.clone(),
+            target: done.target.clone(),
+        });
+        if let Some(place) = self.done.get_mut(index) {
+            *place = Some(done);
+        }
+        Ok(())
+    }
+
+    /// What to try after `way`, and its source tokens.
+    fn next_way(&self, way: Way, source: &str, unit: &Unit) -> Option<(Way, Vec<Piece>)> {
+        if way == Way::Plain && (casing::is_shouting(source) || casing::is_headline(source)) {
+            let sentence_case = casing::to_sentence_case(source);
+            let mut pieces = self.translator.source_vocab.encode(&sentence_case.text);
+            for piece in &mut pieces {
+                let range = sentence_case.range_to_old(piece.range.clone());
+                piece.range = range.start + unit.range.start..range.end + unit.range.start;
+            }
+            return Some((Way::Recased, pieces));
+        }
+        let wider = way != Way::Wide && self.options.beam_size < WIDE_BEAM;
+        wider.then(|| (Way::Wide, unit.pieces.clone()))
+    }
+
+    /// Tokens to text, with what must stay as it was put back.
+    fn render(
+        &self,
+        text: &str,
+        range: Range<usize>,
+        pieces: &[Piece],
+        way: Way,
+        hypothesis: Hypothesis,
+    ) -> Done {
+        let end = self.translator.model.special().end;
+        let mut ids = hypothesis.tokens;
+        let mut alignment = hypothesis.alignment;
+        let source_len = pieces.len() + 1;
+        if ids.last() == Some(&end) {
+            ids.pop();
+        } else {
+            // Cut by the length limit: the end token was never chosen; it would have looked at the source's end.
+            alignment.extend((1..source_len).map(|_| 0.0).chain([1.0]));
+        }
+        let mut decoded = self.translator.target_vocab.decode_pieces(&ids);
+        if way == Way::Recased && casing::is_shouting(slice(text, &range)) {
+            let capitals = casing::to_capitals(&decoded.text);
+            for range in &mut decoded.ranges {
+                *range = capitals.range_to_new(range.clone());
+            }
+            decoded.text = capitals.text;
+        }
+        let (target, ranges) = copy::restore(&copy::Draft {
+            source: slice(text, &range),
+            source_ranges: pieces
+                .iter()
+                .map(|piece| piece.range.start - range.start..piece.range.end - range.start)
+                .collect(),
+            unknown: pieces
+                .iter()
+                .map(|piece| piece.id == self.translator.source_vocab.unknown_id())
+                .collect(),
+            target: decoded.text,
+            target_ranges: decoded.ranges,
+            alignment: &alignment,
+        });
+        let token = |id: u32, range: Range<usize>, text: &str| Token {
+            id,
+            text: slice(text, &range).to_owned(),
+            range,
+        };
+        let sentence = TranslatedSentence {
+            source: range,
+            target: 0..target.len(),
+            source_tokens: pieces
+                .iter()
+                .map(|piece| token(piece.id, piece.range.clone(), text))
+                .collect(),
+            target_tokens: ids
+                .iter()
+                .zip(ranges)
+                .map(|(id, range)| token(*id, range, &target))
+                .collect(),
+            alignment,
+            score: hypothesis.score,
+        };
+        Done { target, sentence }
+    }
+
+    /// The translations, in the order of the texts.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] if the job is not done.
+    pub fn finish(self) -> Result<Vec<Translation>> {
+        let mut results = Vec::with_capacity(self.texts.len());
+        let mut done = self.done;
+        for (text, parts) in self.texts.iter().zip(&self.plan.parts) {
+            let mut whole = Translation::default();
+            let mut previous_end = None;
+            for part in parts {
+                let (source, target, sentence) = match part {
+                    Part::Gap(range) => {
+                        whole.text.push_str(slice(text, range));
+                        previous_end = None;
+                        continue;
+                    }
+                    Part::Copied(range) => {
+                        let target = slice(text, range).to_owned();
+                        (range.clone(), target, TranslatedSentence::copied(range))
+                    }
+                    Part::Unit(unit) => {
+                        let done = done.get_mut(*unit).and_then(Option::take).ok_or_else(|| {
+                            Error::Internal { what: "a job asked for its result early".to_owned() }
+                        })?;
+                        (done.sentence.source.clone(), done.target, done.sentence)
+                    }
+                };
+                if previous_end == Some(source.start)
+                    && copy::needs_space(text, source.start, &whole.text, &target)
+                {
+                    whole.text.push(' ');
+                }
+                whole.sentences.push(sentence.shifted(0, whole.text.len()));
+                whole.text.push_str(&target);
+                previous_end = Some(source.end);
+            }
+            results.push(whole);
+        }
+        Ok(results)
+    }
+}
+
+impl TranslatedSentence {
+    /// A passage that was passed through.
+    fn copied(range: &Range<usize>) -> Self {
+        Self { source: range.clone(), target: 0..range.len(), ..Self::default() }
+    }
+}
+
+fn trouble(source: &str, target: &str, hypothesis: &Hypothesis) -> Trouble {
+    if hypothesis.cut || repetition::loops(&hypothesis.tokens) {
+        // What the source itself repeats may be repeated.
+        let repeated = repetition::loops_beyond(source, target);
+        return if repeated || hypothesis.cut { Trouble::Loop } else { Trouble::None };
+    }
+    if repetition::loops_beyond(source, target) { Trouble::Doubled } else { Trouble::None }
+}
+
+/// Leaves one round of what a translation says over and over, and all else.
+fn cut_loop(hypothesis: &mut Hypothesis, source_len: usize) {
+    if !repetition::loops(&hypothesis.tokens) {
+        return;
+    }
+    let Some(run) = repetition::longest_run(&hypothesis.tokens) else { return };
+    let surplus = run.start + run.period..run.start + run.period * run.count;
+    hypothesis.tokens.drain(surplus.clone());
+    hypothesis.alignment.drain(surplus.start * source_len..surplus.end * source_len);
+}

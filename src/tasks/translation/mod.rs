@@ -1,0 +1,13 @@
+//! Translation of whole texts: sentences cut out, translated, and put back between the white space they stood in.
+
+mod copy;
+mod job;
+mod plan;
+mod result;
+mod translator;
+
+pub use job::{FinishedSentence, TranslationJob};
+pub use result::{Token, TranslatedSentence, Translation};
+pub use translator::{LoadOptions, Translator, TranslatorFiles};
+
+pub use crate::generate::BeamOptions as DecodingOptions;

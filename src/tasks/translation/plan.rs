@@ -1,0 +1,140 @@
+//! A text taken apart: white space kept, passages without words copied, sentences cut to what the model takes.
+
+use crate::text::protect;
+use crate::text::segment::{self, SegmentKind};
+use crate::text::sentencepiece::{Piece, SentencePiece};
+use std::ops::Range;
+
+/// Longest source the models see, in tokens without the end token: they were trained on little that is longer.
+pub(super) const MAX_SOURCE_TOKENS: usize = 127;
+
+/// A passage of the source that is translated on its own.
+pub(super) struct Unit {
+    /// Index of its text.
+    pub text: usize,
+    /// Index of its sentence in the result of that text.
+    pub sentence: usize,
+    /// Bytes of its text.
+    pub range: Range<usize>,
+    /// Its tokens; ranges in bytes of its text.
+    pub pieces: Vec<Piece>,
+}
+
+/// A passage of a text, in order; together they are the text.
+pub(super) enum Part {
+    /// Copied: white space.
+    Gap(Range<usize>),
+    /// Copied as a sentence: nothing in it to translate.
+    Copied(Range<usize>),
+    /// Translated: index into [`Plan::units`].
+    Unit(usize),
+}
+
+/// All texts taken apart.
+pub(super) struct Plan {
+    pub units: Vec<Unit>,
+    /// The passages of each text.
+    pub parts: Vec<Vec<Part>>,
+}
+
+impl Plan {
+    pub fn new(texts: &[String], vocab: &SentencePiece) -> Self {
+        let mut plan = Self { units: Vec::new(), parts: Vec::new() };
+        for (index, text) in texts.iter().enumerate() {
+            let parts = plan.take_apart(index, text, vocab);
+            plan.parts.push(parts);
+        }
+        plan
+    }
+
+    fn take_apart(&mut self, index: usize, text: &str, vocab: &SentencePiece) -> Vec<Part> {
+        let mut parts = Vec::new();
+        let mut sentence = 0;
+        for segment in segment::segments(text) {
+            let passage = slice(text, &segment.range);
+            if segment.kind == SegmentKind::Gap {
+                parts.push(Part::Gap(segment.range));
+                continue;
+            }
+            if protect::is_untranslatable(passage) {
+                parts.push(Part::Copied(segment.range));
+                sentence += 1;
+                continue;
+            }
+            for range in windows(passage, segment.range.start, vocab) {
+                let trimmed = trim(text, &range);
+                if trimmed.start > range.start {
+                    parts.push(Part::Gap(range.start..trimmed.start));
+                }
+                if trimmed.is_empty() || protect::is_untranslatable(slice(text, &trimmed)) {
+                    parts.push(Part::Copied(trimmed.clone()));
+                } else {
+                    let mut pieces = vocab.encode(slice(text, &trimmed));
+                    for piece in &mut pieces {
+                        piece.range =
+                            piece.range.start + trimmed.start..piece.range.end + trimmed.start;
+                    }
+                    parts.push(Part::Unit(self.units.len()));
+                    self.units.push(Unit { text: index, sentence, range: trimmed.clone(), pieces });
+                }
+                sentence += 1;
+                if trimmed.end < range.end {
+                    parts.push(Part::Gap(trimmed.end..range.end));
+                }
+            }
+        }
+        parts
+    }
+}
+
+/// `text[range]`, empty if `range` is no range of it.
+pub(super) fn slice<'a>(text: &'a str, range: &Range<usize>) -> &'a str {
+    text.get(range.clone()).unwrap_or_default()
+}
+
+/// `range` without the white space at its ends.
+fn trim(text: &str, range: &Range<usize>) -> Range<usize> {
+    let passage = slice(text, range);
+    let start = range.start + (passage.len() - passage.trim_start().len());
+    start..start + passage.trim().len()
+}
+
+/// Cuts a sentence that is too long where it can best be cut; ranges count from `offset` and tile the sentence.
+fn windows(sentence: &str, offset: usize, vocab: &SentencePiece) -> Vec<Range<usize>> {
+    let pieces = vocab.encode(sentence);
+    let mut ranges = Vec::new();
+    let mut start = 0; // in bytes of the sentence
+    let mut first = 0; // piece that starts there or later
+    while pieces.len().saturating_sub(first) > MAX_SOURCE_TOKENS {
+        // A little less than the limit: cut off from its left, a word may take more tokens.
+        let last = pieces.get(first + MAX_SOURCE_TOKENS - 7);
+        let limit = last.map_or(sentence.len(), |piece| piece.range.start);
+        let end = best_cut(sentence, start, limit);
+        ranges.push(offset + start..offset + end);
+        start = end;
+        first += pieces
+            .get(first..)
+            .unwrap_or_default()
+            .partition_point(|piece| piece.range.start < start);
+    }
+    ranges.push(offset + start..offset + sentence.len());
+    ranges
+}
+
+/// The best place to cut `text` behind `start` and not behind `limit`; behind it only if there is none before.
+fn best_cut(text: &str, start: usize, limit: usize) -> usize {
+    // Half a window is better than a cut in the middle of a clause.
+    let middle = start + (limit - start) / 2;
+    let points = segment::split_points(text, start..text.len().min(limit + 1));
+    let best = points
+        .iter()
+        .filter(|point| point.at <= limit)
+        .max_by_key(|point| (point.at >= middle, point.rank, point.at));
+    match best {
+        Some(point) => point.at,
+        // One stretch that must not be cut fills the window: it ends somewhere behind.
+        None => segment::split_points(text, start..text.len())
+            .first()
+            .map_or(text.len(), |point| point.at),
+    }
+}

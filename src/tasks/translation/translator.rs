@@ -1,0 +1,189 @@
+//! A loaded translation model: network, vocabularies, shortlist.
+
+use super::job::TranslationJob;
+use super::plan::Plan;
+use super::{DecodingOptions, Translation};
+use crate::error::{Error, Result};
+use crate::formats::{ByteSource, DType, marian::MarianFile, shortlist::Shortlist};
+use crate::generate::SearchInput;
+use crate::model::arch;
+use crate::ops::Ops;
+use crate::stack::{EncoderDecoder, Precision};
+use crate::text::sentencepiece::SentencePiece;
+use std::rc::Rc;
+
+/// Longest beam offered: past it nothing is gained and memory grows.
+const MAX_BEAM_SIZE: usize = 64;
+/// No translation is longer than this many tokens for each source token.
+const MAX_LENGTH_FACTOR: f32 = 16.0;
+
+/// The files of a model.
+pub struct TranslatorFiles {
+    /// Marian `.bin`.
+    pub model: Box<dyn ByteSource>,
+    /// SentencePiece model of the source language, or of both.
+    pub source_vocab: Box<dyn ByteSource>,
+    /// SentencePiece model of the target language, if it has its own.
+    pub target_vocab: Option<Box<dyn ByteSource>>,
+    /// Lexical shortlist; without it every target token is scored.
+    pub shortlist: Option<Box<dyn ByteSource>>,
+}
+
+/// How a model is loaded.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct LoadOptions {
+    /// Arithmetic of the matrix products.
+    pub precision: Precision,
+}
+
+/// A translation model ready for use.
+pub struct Translator<O: Ops> {
+    pub(super) ops: O,
+    pub(super) model: EncoderDecoder<O>,
+    pub(super) source_vocab: Rc<SentencePiece>,
+    pub(super) target_vocab: Rc<SentencePiece>,
+    shortlist: Option<Shortlist>,
+    precision: Precision,
+}
+
+impl<O: Ops + Clone> Translator<O> {
+    /// Loads a model; each file is read once, tensor by tensor.
+    ///
+    /// # Errors
+    /// Every fault of a file is an error that names it; files that do not belong together are one too.
+    pub fn load(ops: O, files: TranslatorFiles, options: LoadOptions) -> Result<Self> {
+        let source_vocab = Rc::new(vocabulary(files.source_vocab.as_ref())?);
+        let target_vocab = match &files.target_vocab {
+            Some(file) => Rc::new(vocabulary(file.as_ref())?),
+            None => Rc::clone(&source_vocab),
+        };
+        let shortlist = files.shortlist.as_deref().map(Shortlist::open).transpose()?;
+        let file = MarianFile::open(files.model)?;
+        let spec = arch::marian::describe(&file)?;
+        let target_file = files.target_vocab.as_ref().unwrap_or(&files.source_vocab);
+        for (vocab, from, rows) in [
+            (&source_vocab, &files.source_vocab, spec.encoder.vocab_size),
+            (&target_vocab, target_file, spec.output.vocab_size),
+        ] {
+            // The table may be padded past the vocabulary, never the other way round.
+            if vocab.vocab_size() > rows {
+                let tokens = vocab.vocab_size();
+                return Err(mismatch(
+                    from.name(),
+                    format!("{tokens} tokens, but {} has embeddings for {rows}", file.name()),
+                ));
+            }
+        }
+        if let (Some(shortlist), Some(from)) = (&shortlist, &files.shortlist)
+            && shortlist.source_len() < source_vocab.vocab_size()
+        {
+            let (rows, tokens) = (shortlist.source_len(), source_vocab.vocab_size());
+            return Err(mismatch(
+                from.name(),
+                format!("lists for {rows} source tokens, the vocabulary has {tokens}"),
+            ));
+        }
+        let is_quantised = file.tensors().iter().any(|tensor| tensor.dtype == DType::Intgemm8);
+        let quantised = |precision| match precision {
+            Precision::Auto if is_quantised => Precision::Int8,
+            Precision::Auto => Precision::Float32,
+            other => other,
+        };
+        Ok(Self {
+            model: EncoderDecoder::load(&ops, &file, &spec, options.precision)?,
+            ops,
+            source_vocab,
+            target_vocab,
+            shortlist,
+            precision: quantised(options.precision),
+        })
+    }
+
+    /// The arithmetic in use: `Float32` or `Int8`.
+    pub fn precision(&self) -> Precision {
+        self.precision
+    }
+
+    /// Source tokens of `text`, end tokens aside: what a quota is counted in.
+    pub fn count_tokens(&self, text: &str) -> usize {
+        self.source_vocab.encode(text).len()
+    }
+
+    /// Begins the translation of `texts`, which moves on by [`TranslationJob::step`].
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] if an option is out of range.
+    pub fn start(
+        self: &Rc<Self>,
+        texts: Vec<String>,
+        options: DecodingOptions,
+    ) -> Result<TranslationJob<O>> {
+        check(&options)?;
+        let plan = Plan::new(&texts, &self.source_vocab);
+        Ok(TranslationJob::new(Rc::clone(self), texts, plan, options))
+    }
+
+    /// Translates `texts` from start to end.
+    ///
+    /// # Errors
+    /// As [`Translator::start`], and whatever the device reports.
+    pub async fn translate(
+        self: &Rc<Self>,
+        texts: Vec<String>,
+        options: DecodingOptions,
+    ) -> Result<Vec<Translation>> {
+        let mut job = self.start(texts, options)?;
+        while !job.is_done() {
+            job.step().await?;
+        }
+        job.finish()
+    }
+
+    /// Source tokens as the network takes them.
+    pub(super) fn search_input(&self, ids: impl Iterator<Item = u32>) -> SearchInput {
+        let mut source: Vec<u32> = ids.collect();
+        source.push(self.model.special().end);
+        let target_vocab = self.model.vocab_size().min(self.target_vocab.vocab_size());
+        let candidates =
+            self.shortlist.as_ref().map(|shortlist| shortlist.candidates(&source, target_vocab));
+        SearchInput { source, candidates }
+    }
+}
+
+fn vocabulary(file: &dyn ByteSource) -> Result<SentencePiece> {
+    let bytes = file.read(0..file.len())?;
+    SentencePiece::parse(file.name(), &bytes)
+}
+
+fn mismatch(file: &str, what: String) -> Error {
+    let what = format!("{what}. The files of this model do not belong together");
+    Error::Format { file: file.to_owned(), offset: None, what }
+}
+
+fn check(options: &DecodingOptions) -> Result<()> {
+    let invalid = |option, what| Err(Error::InvalidArgument { option, what });
+    if !(1..=MAX_BEAM_SIZE).contains(&options.beam_size) {
+        let size = options.beam_size;
+        return invalid("beamSize", format!("{size} given; 1 (greedy) to {MAX_BEAM_SIZE} allowed"));
+    }
+    if !(0.0..=10.0).contains(&options.length_penalty) {
+        return invalid(
+            "lengthPenalty",
+            format!("{} given; 0 to 10 allowed", options.length_penalty),
+        );
+    }
+    if !(-10.0..=10.0).contains(&options.word_penalty) {
+        return invalid(
+            "wordPenalty",
+            format!("{} given; -10 to 10 allowed", options.word_penalty),
+        );
+    }
+    let factor = options.max_length_factor;
+    if !(factor > 0.0 && factor <= MAX_LENGTH_FACTOR) {
+        return invalid(
+            "maxLengthFactor",
+            format!("{factor} given; above 0 up to {MAX_LENGTH_FACTOR} allowed"),
+        );
+    }
+    Ok(())
+}
