@@ -45,7 +45,18 @@ const STAGES: &[Stage] = &[
         },
     },
     Stage { name: "clippy-wasm", run: clippy_wasm },
-    Stage { name: "rust", run: |workspace| host(workspace, &["test", "--workspace"]) },
+    // A passing test may have said that it was skipped: that must be seen.
+    Stage {
+        name: "rust",
+        run: |workspace| host(workspace, &["test", "--workspace", "--", "--show-output"]),
+    },
+    Stage {
+        name: "whole-models",
+        run: |workspace| {
+            let test = ["test", "--profile", "models", "--test", "models*", "--", "--show-output"];
+            host(workspace, &test)
+        },
+    },
     Stage { name: "fuzz-build", run: fuzz_build },
     Stage { name: "wasm-chromium", run: |workspace| browser(workspace, "CHROMEDRIVER") },
     Stage { name: "wasm-firefox", run: |workspace| browser(workspace, "GECKODRIVER") },
