@@ -26,9 +26,9 @@ fn sacrebleu(name: &str, output: &[String], reference: &str) -> (f64, f64) {
     std::fs::write(&file, output.join("\n") + "\n").unwrap();
     let data = std::env::var_os("MULTIHEAD_FLORES")
         .map_or_else(|| root().join("../shared/data/flores-en-pt-dev"), PathBuf::from);
-    let tools =
-        std::env::var_os("MULTIHEAD_TOOLS").map_or_else(|| root().join(".tools"), PathBuf::from);
-    let mut command = Command::new(tools.join("venv/bin/python"));
+    let python = std::env::var_os("MULTIHEAD_PYTHON")
+        .map_or_else(|| root().join(".tools/venv/bin/python"), PathBuf::from);
+    let mut command = Command::new(python);
     command.args(["-m", "sacrebleu"]).arg(data.join(reference)).arg("-i").arg(&file);
     command.args(["-m", "bleu", "chrf", "-f", "json", "--width", "3"]);
     let result = command
