@@ -1,6 +1,7 @@
 //! Text: tokenizers, sentence segmentation, and the book-keeping of ranges in the source string.
 
 pub mod casing;
+pub mod fold;
 pub mod protect;
 pub mod repetition;
 pub mod segment;

@@ -1,6 +1,7 @@
 //! What must not be translated is put back byte for byte: addresses, placeholders, code, emoji, characters the
 //! vocabulary lacks. A number keeps its digits; the way they are grouped is the target language's.
 
+use crate::text::fold;
 use crate::text::protect::{self, ProtectedKind};
 use std::ops::Range;
 
@@ -9,8 +10,10 @@ pub(super) struct Draft<'a> {
     pub source: &'a str,
     /// Bytes of each source token.
     pub source_ranges: Vec<Range<usize>>,
-    /// Which source tokens stand for something the vocabulary lacks.
-    pub unknown: Vec<bool>,
+    /// What the model was not shown.
+    pub left_out: &'a [Range<usize>],
+    /// Words the model was shown without the marks of their letters, and how they read so.
+    pub plain_words: &'a [(Range<usize>, String)],
     pub target: String,
     /// Bytes of each target token.
     pub target_ranges: Vec<Range<usize>>,
@@ -35,7 +38,7 @@ struct Copy {
 /// The target with every protected passage in it, and the ranges of its tokens.
 pub(super) fn restore(draft: &Draft<'_>) -> (String, Vec<Range<usize>>) {
     let copies = copies(draft);
-    if copies.is_empty() {
+    if copies.is_empty() && draft.plain_words.is_empty() {
         return (draft.target.clone(), draft.target_ranges.clone());
     }
     let looked_at = looked_at(draft);
@@ -55,39 +58,41 @@ pub(super) fn restore(draft: &Draft<'_>) -> (String, Vec<Range<usize>>) {
             edits.push(insert(draft, copy, &looked_at));
         }
     }
+    for edit in marks(draft) {
+        if !edits
+            .iter()
+            .any(|other| edit.range.start < other.range.end && other.range.start < edit.range.end)
+        {
+            edits.push(edit);
+        }
+    }
     apply(draft, edits)
 }
 
-/// Protected passages of the source, and runs of tokens the vocabulary lacks, in order.
+/// Gives names back the marks of their letters where the model copied them without.
+fn marks<'a>(draft: &'a Draft<'_>) -> impl Iterator<Item = Edit> + 'a {
+    draft.plain_words.iter().filter_map(|(range, plain)| {
+        let text = draft.source.get(range.clone())?;
+        let (at, _) = draft
+            .target
+            .match_indices(plain.as_str())
+            .find(|(at, _)| fold::word_at(&draft.target, *at) == (*at..at + plain.len()))?;
+        Some(Edit { range: at..at + plain.len(), text: text.to_owned() })
+    })
+}
+
+/// Protected passages of the source and what the model was not shown, in order.
 fn copies(draft: &Draft<'_>) -> Vec<Copy> {
-    let mut copies: Vec<Copy> = protect::spans(draft.source)
-        .into_iter()
-        .map(|span| Copy {
-            number: span.kind == ProtectedKind::Number,
-            readable: span.kind != ProtectedKind::Emoji,
-            range: span.range,
-        })
+    let left_out = draft.left_out.iter();
+    let mut copies: Vec<Copy> = left_out
+        .map(|range| Copy { range: range.clone(), number: false, readable: false })
         .collect();
-    let mut run: Option<Range<usize>> = None;
-    let tokens = draft.source_ranges.iter().zip(&draft.unknown);
-    for (range, unknown) in
-        tokens.map(|(range, unknown)| (range.clone(), *unknown)).chain([(0..0, false)])
-    {
-        match (&mut run, unknown) {
-            (None, true) => run = Some(range),
-            (Some(run), true) => run.end = range.end,
-            (Some(found), false) => {
-                let passage = draft.source.get(found.clone()).unwrap_or_default();
-                let start = found.start + (passage.len() - passage.trim_start().len());
-                let found = start..start + passage.trim().len();
-                let known =
-                    |copy: &Copy| copy.range.start < found.end && found.start < copy.range.end;
-                if !found.is_empty() && !copies.iter().any(known) {
-                    copies.push(Copy { range: found, number: false, readable: false });
-                }
-                run = None;
-            }
-            (None, false) => {}
+    for span in protect::spans(draft.source) {
+        let overlaps =
+            |copy: &Copy| copy.range.start < span.range.end && span.range.start < copy.range.end;
+        if !copies.iter().any(overlaps) {
+            let number = span.kind == ProtectedKind::Number;
+            copies.push(Copy { range: span.range, number, readable: true });
         }
     }
     copies.sort_by_key(|copy| copy.range.start);
@@ -97,15 +102,14 @@ fn copies(draft: &Draft<'_>) -> Vec<Copy> {
 /// The copies that the target lacks. One that stands twice in the source is wanted twice.
 fn missing<'c>(draft: &Draft<'_>, copies: &'c [Copy]) -> Vec<&'c Copy> {
     let text = |copy: &Copy| draft.source.get(copy.range.clone()).unwrap_or_default();
-    let mut target_numbers: Vec<String> =
-        numbers(&draft.target).map(|number| digits(number.1)).collect();
+    let mut target_numbers: Vec<&str> = numbers(&draft.target).map(|number| number.1).collect();
     let mut lacking = Vec::new();
     for (index, copy) in copies.iter().enumerate() {
         if copy.number {
-            let wanted = digits(text(copy));
-            match target_numbers.iter().position(|number| *number == wanted) {
+            let wanted = core(text(copy));
+            match target_numbers.iter().position(|number| same_number(wanted, core(number))) {
                 Some(found) => drop(target_numbers.swap_remove(found)),
-                None if draft.target.contains(text(copy)) => {}
+                None if draft.target.contains(wanted) => {}
                 None => lacking.push(copy),
             }
         } else {
@@ -117,6 +121,27 @@ fn missing<'c>(draft: &Draft<'_>, copies: &'c [Copy]) -> Vec<&'c Copy> {
         }
     }
     lacking
+}
+
+/// A number from its first digit to its last.
+fn core(number: &str) -> &str {
+    digit_core(number, &(0..number.len())).and_then(|range| number.get(range)).unwrap_or(number)
+}
+
+/// Whether `target` is `source`, or the same digits with its groups and decimals set as other languages set them.
+fn same_number(source: &str, target: &str) -> bool {
+    let set = |comma: char, point: char| -> String {
+        let other = |c: char| match c {
+            ',' => comma,
+            '.' => point,
+            other => other,
+        };
+        source.chars().map(other).collect()
+    };
+    source == target
+        || [('.', ','), (' ', ','), ('\u{a0}', ','), ('\u{202f}', ','), (',', ' '), (',', '\u{a0}')]
+            .iter()
+            .any(|(comma, point)| set(*comma, *point) == target)
 }
 
 fn digits(text: &str) -> String {
@@ -181,19 +206,22 @@ fn garbled(draft: &Draft<'_>, copy: &Copy, looked_at: &[usize]) -> Option<Edit> 
 
 /// Replaces a wrong number. One that became a word ("100 mil") stays, and so does a number that the source has too.
 fn renumber(draft: &Draft<'_>, copy: &Copy, looked_at: &[usize]) -> Option<Edit> {
-    let run = run(draft, copy, looked_at)?;
-    let wanted = draft.source.get(digit_core(draft.source, &copy.range)?)?;
-    let source_numbers: Vec<String> =
-        numbers(draft.source).map(|number| digits(number.1)).collect();
-    let (range, found) =
-        numbers(&draft.target).find(|(range, _)| range.start < run.end && run.start < range.end)?;
-    let found_digits = digits(found);
-    let legitimate = source_numbers.contains(&found_digits)
-        || digits(wanted)
-            .strip_prefix(&found_digits)
-            .is_some_and(|rest| rest.chars().all(|c| c == '0'));
-    let range = digit_core(&draft.target, &range)?;
-    (!legitimate).then(|| Edit { range, text: wanted.to_owned() })
+    let wanted = core(draft.source.get(copy.range.clone())?);
+    let wanted_digits = digits(wanted);
+    let mut found = numbers(&draft.target).find(|(_, number)| digits(number) == wanted_digits);
+    if found.is_none() {
+        let run = run(draft, copy, looked_at)?;
+        found = numbers(&draft.target)
+            .find(|(range, _)| range.start < run.end && run.start < range.end)
+            .filter(|(_, number)| {
+                let of_source =
+                    numbers(draft.source).any(|(_, of)| same_number(core(of), core(number)));
+                let zeros = |rest: &str| rest.chars().all(|c| c == '0');
+                !of_source && !wanted_digits.strip_prefix(&digits(number)).is_some_and(zeros)
+            });
+    }
+    let range = digit_core(&draft.target, &found?.0)?;
+    Some(Edit { range, text: wanted.to_owned() })
 }
 
 /// The numbers of a text.

@@ -3,12 +3,12 @@
 use super::DecodingOptions;
 use super::copy;
 use super::plan::{Part, Plan, Unit, slice};
+use super::prepare::{Prepared, prepare};
 use super::result::{Token, TranslatedSentence, Translation};
 use super::translator::Translator;
 use crate::error::{Error, Result};
 use crate::generate::{Hypothesis, Search};
 use crate::ops::Ops;
-use crate::text::sentencepiece::Piece;
 use crate::text::{casing, repetition};
 use std::{collections::VecDeque, ops::Range, rc::Rc};
 
@@ -46,7 +46,7 @@ const WIDE_BEAM: usize = 4;
 #[derive(Clone)]
 struct Attempt {
     unit: usize,
-    pieces: Vec<Piece>,
+    prepared: Prepared,
     way: Way,
     /// The best of the attempts before.
     fallback: Option<Box<Fallback>>,
@@ -55,7 +55,7 @@ struct Attempt {
 /// A translation with a fault, kept in case no other attempt is better.
 #[derive(Clone)]
 struct Fallback {
-    pieces: Vec<Piece>,
+    prepared: Prepared,
     way: Way,
     best: Hypothesis,
     trouble: Trouble,
@@ -99,8 +99,8 @@ impl<O: Ops + Clone> TranslationJob<O> {
     ) -> Self {
         let waiting = plan.units.iter().enumerate().map(|(unit, of)| Attempt {
             unit,
-            pieces: of.pieces.clone(),
-            way: Way::Plain,
+            prepared: of.prepared.clone(),
+            way: if of.recased { Way::Recased } else { Way::Plain },
             fallback: None,
         });
         Self {
@@ -164,7 +164,7 @@ impl<O: Ops + Clone> TranslationJob<O> {
         let mut attempts: Vec<Attempt> = Vec::new();
         let mut tokens = 0;
         while let Some(next) = self.waiting.front() {
-            tokens += next.pieces.len() + 1;
+            tokens += next.prepared.pieces.len() + 1;
             let other = attempts.first().is_some_and(|first| self.beam(first) != self.beam(next));
             if other || (tokens > GROUP_TOKENS && !attempts.is_empty()) {
                 break;
@@ -176,7 +176,9 @@ impl<O: Ops + Clone> TranslationJob<O> {
         let translator = &self.translator;
         let inputs: Vec<_> = attempts
             .iter()
-            .map(|attempt| translator.search_input(attempt.pieces.iter().map(|piece| piece.id)))
+            .map(|attempt| {
+                translator.search_input(attempt.prepared.pieces.iter().map(|piece| piece.id))
+            })
             .collect();
         let search = Search::start(&mut self.ops, &translator.model, &inputs, options, true)?;
         self.search = Some((search, attempts));
@@ -200,24 +202,24 @@ impl<O: Ops + Clone> TranslationJob<O> {
         let source = slice(text, &unit.range);
         let target = self.translator.target_vocab.decode(&best.tokens);
         let trouble = trouble(source, &target, &best);
-        let Attempt { unit: index, pieces, way, fallback } = attempt;
-        let mut kept = Fallback { pieces, way, best, trouble };
+        let Attempt { unit: index, prepared, way, fallback } = attempt;
+        let mut kept = Fallback { prepared, way, best, trouble };
         if let Some(earlier) = fallback
             && earlier.trouble <= kept.trouble
         {
             kept = *earlier;
         }
         if kept.trouble > Trouble::None
-            && let Some((way, pieces)) = self.next_way(way, source, unit)
+            && let Some((way, prepared)) = self.next_way(way, source, unit)
         {
             let fallback = Some(Box::new(kept));
-            self.waiting.push_front(Attempt { unit: index, pieces, way, fallback });
+            self.waiting.push_front(Attempt { unit: index, prepared, way, fallback });
             return Ok(());
         }
         if kept.trouble == Trouble::Loop {
-            cut_loop(&mut kept.best, kept.pieces.len() + 1);
+            cut_loop(&mut kept.best, kept.prepared.pieces.len() + 1);
         }
-        let done = self.render(text, unit.range.clone(), &kept.pieces, kept.way, kept.best);
+        let done = self.render(text, unit.range.clone(), &kept.prepared, kept.way, kept.best);
         self.finished.push(FinishedSentence {
             text: unit.text,
             sentence: unit.sentence,
@@ -231,18 +233,12 @@ impl<O: Ops + Clone> TranslationJob<O> {
     }
 
     /// What to try after `way`, and its source tokens.
-    fn next_way(&self, way: Way, source: &str, unit: &Unit) -> Option<(Way, Vec<Piece>)> {
-        if way == Way::Plain && (casing::is_shouting(source) || casing::is_headline(source)) {
-            let sentence_case = casing::to_sentence_case(source);
-            let mut pieces = self.translator.source_vocab.encode(&sentence_case.text);
-            for piece in &mut pieces {
-                let range = sentence_case.range_to_old(piece.range.clone());
-                piece.range = range.start + unit.range.start..range.end + unit.range.start;
-            }
-            return Some((Way::Recased, pieces));
+    fn next_way(&self, way: Way, source: &str, unit: &Unit) -> Option<(Way, Prepared)> {
+        if way == Way::Plain && casing::is_headline(source) {
+            return Some((Way::Recased, prepare(&self.translator.source_vocab, source, true)));
         }
         let wider = way != Way::Wide && self.options.beam_size < WIDE_BEAM;
-        wider.then(|| (Way::Wide, unit.pieces.clone()))
+        wider.then(|| (Way::Wide, unit.prepared.clone()))
     }
 
     /// Tokens to text, with what must stay as it was put back.
@@ -250,10 +246,11 @@ impl<O: Ops + Clone> TranslationJob<O> {
         &self,
         text: &str,
         range: Range<usize>,
-        pieces: &[Piece],
+        prepared: &Prepared,
         way: Way,
         hypothesis: Hypothesis,
     ) -> Done {
+        let pieces = &prepared.pieces;
         let end = self.translator.model.special().end;
         let mut ids = hypothesis.tokens;
         let mut alignment = hypothesis.alignment;
@@ -265,7 +262,7 @@ impl<O: Ops + Clone> TranslationJob<O> {
             alignment.extend((1..source_len).map(|_| 0.0).chain([1.0]));
         }
         let mut decoded = self.translator.target_vocab.decode_pieces(&ids);
-        if way == Way::Recased && casing::is_shouting(slice(text, &range)) {
+        if way != Way::Plain && casing::is_shouting(slice(text, &range)) {
             let capitals = casing::to_capitals(&decoded.text);
             for range in &mut decoded.ranges {
                 *range = capitals.range_to_new(range.clone());
@@ -274,14 +271,9 @@ impl<O: Ops + Clone> TranslationJob<O> {
         }
         let (target, ranges) = copy::restore(&copy::Draft {
             source: slice(text, &range),
-            source_ranges: pieces
-                .iter()
-                .map(|piece| piece.range.start - range.start..piece.range.end - range.start)
-                .collect(),
-            unknown: pieces
-                .iter()
-                .map(|piece| piece.id == self.translator.source_vocab.unknown_id())
-                .collect(),
+            source_ranges: pieces.iter().map(|piece| piece.range.clone()).collect(),
+            left_out: &prepared.left_out,
+            plain_words: &prepared.plain_words,
             target: decoded.text,
             target_ranges: decoded.ranges,
             alignment: &alignment,
@@ -292,11 +284,14 @@ impl<O: Ops + Clone> TranslationJob<O> {
             range,
         };
         let sentence = TranslatedSentence {
-            source: range,
+            source: range.clone(),
             target: 0..target.len(),
             source_tokens: pieces
                 .iter()
-                .map(|piece| token(piece.id, piece.range.clone(), text))
+                .map(|piece| {
+                    let Range { start, end } = piece.range;
+                    token(piece.id, start + range.start..end + range.start, text)
+                })
                 .collect(),
             target_tokens: ids
                 .iter()

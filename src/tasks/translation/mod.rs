@@ -3,6 +3,7 @@
 mod copy;
 mod job;
 mod plan;
+mod prepare;
 mod result;
 mod translator;
 

@@ -1,8 +1,9 @@
 //! A text taken apart: white space kept, passages without words copied, sentences cut to what the model takes.
 
-use crate::text::protect;
+use super::prepare::{Prepared, prepare};
 use crate::text::segment::{self, SegmentKind};
-use crate::text::sentencepiece::{Piece, SentencePiece};
+use crate::text::sentencepiece::SentencePiece;
+use crate::text::{casing, protect};
 use std::ops::Range;
 
 /// Longest source the models see, in tokens without the end token: they were trained on little that is longer.
@@ -16,8 +17,10 @@ pub(super) struct Unit {
     pub sentence: usize,
     /// Bytes of its text.
     pub range: Range<usize>,
-    /// Its tokens; ranges in bytes of its text.
-    pub pieces: Vec<Piece>,
+    /// What the model is shown of it first; ranges in bytes of the unit.
+    pub prepared: Prepared,
+    /// Whether that is in sentence case: models see few texts in capitals, and do badly on them.
+    pub recased: bool,
 }
 
 /// A passage of a text, in order; together they are the text.
@@ -66,16 +69,19 @@ impl Plan {
                 if trimmed.start > range.start {
                     parts.push(Part::Gap(range.start..trimmed.start));
                 }
-                if trimmed.is_empty() || protect::is_untranslatable(slice(text, &trimmed)) {
+                let passage = slice(text, &trimmed);
+                let recased = casing::is_shouting(passage);
+                let prepared = if protect::is_untranslatable(passage) {
+                    Prepared::default()
+                } else {
+                    prepare(vocab, passage, recased)
+                };
+                if prepared.pieces.is_empty() {
                     parts.push(Part::Copied(trimmed.clone()));
                 } else {
-                    let mut pieces = vocab.encode(slice(text, &trimmed));
-                    for piece in &mut pieces {
-                        piece.range =
-                            piece.range.start + trimmed.start..piece.range.end + trimmed.start;
-                    }
                     parts.push(Part::Unit(self.units.len()));
-                    self.units.push(Unit { text: index, sentence, range: trimmed.clone(), pieces });
+                    let range = trimmed.clone();
+                    self.units.push(Unit { text: index, sentence, range, prepared, recased });
                 }
                 sentence += 1;
                 if trimmed.end < range.end {
