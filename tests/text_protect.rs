@@ -1,5 +1,6 @@
 //! What is copied byte for byte: each kind, its exact range, and what only looks like it.
 
+#![cfg(not(target_arch = "wasm32"))]
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use multihead::text::protect::{ProtectedKind, ProtectedKind::*, is_untranslatable, spans};

@@ -1,9 +1,11 @@
 //! UTF-16 offsets, case changes and loops.
 
+#![cfg(not(target_arch = "wasm32"))]
 #![allow(clippy::unwrap_used, clippy::panic)]
 
-use multihead::text::{casing, repetition, utf16::Utf16Index};
+use multihead::text::{casing, grapheme, repetition, utf16::Utf16Index};
 use proptest::prelude::*;
+use unicode_segmentation::UnicodeSegmentation;
 
 /// Text with characters of one to four bytes.
 fn mixed() -> impl Strategy<Value = String> {
@@ -65,6 +67,89 @@ proptest! {
                 prop_assert_eq!(round, next);
             }
         }
+    }
+}
+
+/// Characters of all classes that matter to clusters.
+fn clustered() -> impl Strategy<Value = String> {
+    let parts = prop::sample::select(vec![
+        "a",
+        "é",
+        "e\u{301}",
+        "\u{301}",
+        "\u{200d}",
+        "\u{200c}",
+        "\u{fe0f}",
+        "👍",
+        "🏽",
+        "👩",
+        "❤",
+        "1",
+        "\u{20e3}",
+        "🇵",
+        "🇹",
+        "🇧",
+        "\r",
+        "\n",
+        "\u{200b}",
+        "\u{ad}",
+        "\u{feff}",
+        "क",
+        "\u{94d}",
+        "ष",
+        "ि",
+        "\u{93c}",
+        "ত",
+        "\u{9cd}",
+        "ก",
+        "ำ",
+        "\u{1100}",
+        "\u{1161}",
+        "\u{11a8}",
+        "가",
+        "각",
+        "\u{600}",
+        "\u{e0067}",
+        "🏴",
+        " ",
+        "\0",
+        "\u{110bd}",
+        "\u{1039}",
+        "က",
+    ]);
+    prop_oneof![
+        prop::collection::vec(parts, 0..30).prop_map(|parts| parts.concat()),
+        any::<String>()
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn clusters_are_never_cut(text in clustered()) {
+        let mut exact: Vec<usize> = text.grapheme_indices(true).map(|(at, _)| at).skip(1).collect();
+        exact.extend((!text.is_empty()).then_some(text.len()));
+        for end in grapheme::ends(&text) {
+            prop_assert!(exact.contains(&end), "{end} of {text:?}: {exact:?}");
+        }
+    }
+}
+
+#[test]
+fn clusters_of_plain_text_are_exact() {
+    for text in [
+        "Hello, wörld!\r\n",
+        "日本語です",
+        "👩‍👩‍👧‍👦🏳️‍🌈👍🏽🇵🇹🇧🇷1️⃣",
+        "क्षत्रिय हिन्दी বাংলা",
+        "e\u{301}a\u{300}",
+        "한국어 \u{1100}\u{1161}\u{11a8}",
+        "ไทยคำ",
+    ] {
+        let exact: Vec<usize> =
+            text.grapheme_indices(true).map(|(at, cluster)| at + cluster.len()).collect();
+        assert_eq!(grapheme::ends(text).collect::<Vec<_>>(), exact, "{text}");
     }
 }
 

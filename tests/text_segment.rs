@@ -1,5 +1,6 @@
 //! Sentence segmentation: where sentences end, and that nothing is lost.
 
+#![cfg(not(target_arch = "wasm32"))]
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 use multihead::text::segment::{SegmentKind::*, SplitRank, segments, segments_in, split_points};

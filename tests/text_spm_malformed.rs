@@ -192,8 +192,8 @@ fn wrong_pieces() {
     assert_refused(&model(&[], &[], &[])[..40], "without trainer settings");
     assert_refused(&with(&piece(b"", 0.0, 1)), "a piece is empty");
     assert_refused(&with(&piece(b"a\xff", 0.0, 1)), "not UTF-8");
-    assert_refused(&with(&piece(b"c", f32::NAN, 1)), "score NaN");
-    assert_refused(&with(&piece(b"c", f32::NEG_INFINITY, 1)), "score -inf");
+    assert_refused(&with(&piece(b"c", f32::NAN, 1)), "no finite number");
+    assert_refused(&with(&piece(b"c", f32::NEG_INFINITY, 1)), "no finite number");
     assert_refused(&with(&piece(b"c", 0.0, 99)), "piece type 99");
     assert_refused(&with(&piece(b"c", 0.0, 2)), "second piece of type unknown");
     assert_refused(&with(&piece(b"b", 0.0, 4)), "piece 3 has the text of piece 2");

@@ -2,6 +2,7 @@
 
 pub mod casing;
 pub mod fold;
+pub mod grapheme;
 pub mod protect;
 pub mod repetition;
 pub mod segment;

@@ -1,10 +1,10 @@
 //! Emoji with all that is joined to them, and runs of other symbols.
 //!
 //! Blocks of the Unicode charts are enough to tell them, no table of single characters is carried; what
-//! belongs to one emoji is its grapheme cluster (UAX 29).
+//! belongs to one emoji is its grapheme cluster.
 
 use super::{char_at, run_end};
-use unicode_segmentation::UnicodeSegmentation;
+use crate::text::grapheme;
 
 /// An emoji at `at`: flags, keycaps, families, skin tones and variation selectors included.
 pub(super) fn emoji(text: &str, at: usize, first: char) -> Option<usize> {
@@ -16,12 +16,12 @@ pub(super) fn emoji(text: &str, at: usize, first: char) -> Option<usize> {
     if !may_be {
         return None;
     }
-    // A cluster may be as long as the text; what is joined to an emoji is short.
-    let cluster = text.get(at..)?.graphemes(true).next()?;
+    let end = grapheme::cluster_end(text, at)?;
+    let cluster = text.get(at..end)?;
     let shown_as_emoji = is_emoji(first) && !keycap
         || cluster.contains('\u{20e3}')
         || !keycap && cluster.contains('\u{fe0f}');
-    shown_as_emoji.then_some(at + cluster.len())
+    shown_as_emoji.then_some(end)
 }
 
 /// Whether `c` is shown as an emoji by itself.

@@ -2,7 +2,7 @@
 //!
 //! Own rules rather than a crate: the sentence rules of UAX 29 (unicode-segmentation, icu_segmenter) know no
 //! abbreviations, initials, list marks or lower-case continuations, and icu_segmenter's data weigh more than
-//! this whole module. Only grapheme clusters are taken from unicode-segmentation, for [`split_points`].
+//! this whole module.
 
 mod abbreviations;
 mod characters;

@@ -1,8 +1,7 @@
 //! Where a sentence that is too long for a model may be cut.
 
-use crate::text::protect;
+use crate::text::{grapheme, protect};
 use std::ops::Range;
-use unicode_segmentation::UnicodeSegmentation;
 
 /// A place to cut, and how good it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,21 +33,20 @@ pub fn split_points(text: &str, range: Range<usize>) -> Vec<SplitPoint> {
     let spans = protect::spans(part);
     let mut spans = spans.iter().map(|span| &span.range).peekable();
     let mut points = Vec::new();
-    let mut before = "";
-    for (at, cluster) in part.grapheme_indices(true) {
+    for at in grapheme::ends(part) {
         while spans.next_if(|span| span.end <= at).is_some() {}
         let inside = spans.peek().is_some_and(|span| span.start < at);
-        if at > 0 && !inside {
-            points.push(SplitPoint { at: range.start + at, rank: rank(before, cluster) });
+        let Some((before, after)) = part.split_at_checked(at) else { break };
+        if !inside && !after.is_empty() {
+            points.push(SplitPoint { at: range.start + at, rank: rank(before, after) });
         }
-        before = cluster;
     }
     points
 }
 
 fn rank(before: &str, after: &str) -> SplitRank {
     let spaced = after.starts_with(char::is_whitespace);
-    let last = before.chars().next().unwrap_or_default();
+    let last = before.chars().next_back().unwrap_or_default();
     match last {
         '；' | '：' | '。' | '！' | '？' => SplitRank::Clause,
         '、' | '，' | '）' | '」' | '』' => SplitRank::Phrase,

@@ -123,7 +123,7 @@ impl<'a> ProtoPiece<'a> {
                 2 => {
                     piece.score = field.float()?;
                     if !piece.score.is_finite() {
-                        return Err(field.error(format!("a piece has score {}", piece.score)));
+                        return Err(field.error("the score of a piece is no finite number"));
                     }
                 }
                 3 => {
