@@ -25,7 +25,9 @@ fn skipped(test: &str, missing: &str) {
 
 /// The vocabulary file of a real model, if it was fetched.
 fn real_vocabulary(id: &str, file: &str) -> Option<SentencePiece> {
-    let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("models").join(id).join(file);
+    let models = std::env::var_os("MULTIHEAD_MODELS")
+        .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("models"), PathBuf::from);
+    let path = models.join(id).join(file);
     path.exists().then(|| open(path))
 }
 
