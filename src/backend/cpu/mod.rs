@@ -30,7 +30,7 @@ pub(crate) struct Scratch {
     /// Scores of one query and head, then their softmax.
     pub(crate) scores: Vec<[f32; 4]>,
     /// Eight table rows, packed for one call.
-    pub(crate) float_block: Vec<[[f32; 4]; 2]>,
+    pub(crate) float_block: Vec<gemm::Floats>,
 }
 
 impl<L: Lanes> Cpu<L> {

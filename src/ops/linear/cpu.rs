@@ -2,7 +2,8 @@
 
 use super::{check, mismatch};
 use crate::backend::cpu::gemm::{
-    BLOCK, Finish, FloatMatrix, Int8Matrix, Output, pack_dequantized_block, pack_float_block,
+    BLOCK, Finish, FloatMatrix, Floats, Int8Matrix, Output, pack_dequantized_block,
+    pack_float_block,
 };
 use crate::backend::cpu::lanes::Lanes;
 use crate::backend::cpu::quantize::RowQuant;
@@ -83,7 +84,7 @@ fn pack_group<L: Lanes>(in_features: usize, parts: &[LinearPart]) -> Matrix {
         });
         return Matrix::Int8(Int8Matrix::pack::<L>(in_features, rows, Some(&bias), quant));
     }
-    let pack = |first: usize, block: &mut [[[f32; 4]; 2]]| {
+    let pack = |first: usize, block: &mut [Floats]| {
         // A block may span parts of either kind, so each row is brought to float32 first.
         let mut floats: [Vec<f32>; BLOCK] = Default::default();
         for (to, &(part, row)) in floats.iter_mut().zip(&rows[first..]) {

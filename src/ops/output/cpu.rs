@@ -2,7 +2,8 @@
 
 use super::check;
 use crate::backend::cpu::gemm::{
-    BLOCK, Finish, Output, multiply_float, multiply_int8, pack_dequantized_block, pack_float_block,
+    BLOCK, Finish, Floats, Output, multiply_float, multiply_int8, pack_dequantized_block,
+    pack_float_block,
 };
 use crate::backend::cpu::lanes::Lanes;
 use crate::backend::cpu::{Cpu, Tensor};
@@ -150,7 +151,7 @@ impl<L: Lanes> Cpu<L> {
         // Float32: eight rows are packed at a time, multiplied with all inputs, and forgotten.
         let block = &mut self.scratch.float_block;
         block.clear();
-        block.resize(columns, [[0.0; 4]; 2]);
+        block.resize(columns, Floats::default());
         for first in (0..table.rows()).step_by(BLOCK) {
             let width = (table.rows() - first).min(BLOCK);
             let range = first * columns..(first + width) * columns;
@@ -167,9 +168,9 @@ impl<L: Lanes> Cpu<L> {
                     pack_dequantized_block::<L>(rows, *multiplier, block);
                 }
             }
-            let mut eight_bias = [[0.0; 4]; 2];
+            let mut eight_bias = Floats::default();
             if let Some(bias) = bias.and_then(|bias| bias.get(first..)) {
-                for (to, &from) in eight_bias.as_flattened_mut().iter_mut().zip(bias) {
+                for (to, &from) in eight_bias.lanes_mut().iter_mut().zip(bias) {
                     *to = from;
                 }
             }

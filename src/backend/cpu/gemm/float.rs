@@ -1,6 +1,6 @@
 //! Float32 products.
 
-use super::{BLOCK, Output, Tile, for_each_tile, in_blocks};
+use super::{BLOCK, Eight, Floats, Output, Tile, for_each_tile, in_blocks};
 use crate::backend::cpu::lanes::Lanes;
 
 /// A float32 matrix, packed as `[out_features / 8, in_features, 8]` with zeros past the last column.
@@ -8,8 +8,8 @@ use crate::backend::cpu::lanes::Lanes;
 pub struct FloatMatrix {
     in_features: usize,
     out_features: usize,
-    blocks: Vec<[[f32; 4]; 2]>,
-    bias: Vec<[[f32; 4]; 2]>,
+    blocks: Vec<Floats>,
+    bias: Vec<Floats>,
 }
 
 impl FloatMatrix {
@@ -18,9 +18,9 @@ impl FloatMatrix {
         in_features: usize,
         out_features: usize,
         bias: Option<&[f32]>,
-        mut pack: impl FnMut(usize, &mut [[[f32; 4]; 2]]),
+        mut pack: impl FnMut(usize, &mut [Floats]),
     ) -> Self {
-        let mut blocks = vec![[[0.0; 4]; 2]; out_features.div_ceil(BLOCK) * in_features];
+        let mut blocks = vec![Floats::default(); out_features.div_ceil(BLOCK) * in_features];
         if in_features > 0 {
             for (i, block) in blocks.chunks_exact_mut(in_features).enumerate() {
                 pack(i * BLOCK, block);
@@ -52,8 +52,8 @@ pub fn multiply_float<L: Lanes>(
     input: &[f32],
     in_features: usize,
     out_features: usize,
-    blocks: &[[[f32; 4]; 2]],
-    bias: &[[[f32; 4]; 2]],
+    blocks: &[Floats],
+    bias: &[Floats],
     output: &mut Output<'_>,
 ) {
     let rows = output.values.len().checked_div(output.stride).unwrap_or(0);
@@ -67,7 +67,7 @@ pub fn multiply_float<L: Lanes>(
 struct FloatTiles<'a> {
     input: &'a [f32],
     in_features: usize,
-    blocks: &'a [[[f32; 4]; 2]],
+    blocks: &'a [Floats],
 }
 
 impl<L: Lanes> Tile<L> for FloatTiles<'_> {
@@ -79,13 +79,12 @@ impl<L: Lanes> Tile<L> for FloatTiles<'_> {
     ) -> [[[L::F32; 2]; B]; R] {
         let n = self.in_features;
         let rows: [&[f32]; R] = std::array::from_fn(|r| &self.input[(row + r) * n..][..n]);
-        let blocks: [&[[[f32; 4]; 2]]; B] =
-            std::array::from_fn(|b| &self.blocks[(block + b) * n..][..n]);
+        let blocks: [&[Floats]; B] = std::array::from_fn(|b| &self.blocks[(block + b) * n..][..n]);
         let mut sums = [[[L::splat(0.0); 2]; B]; R];
         for k in 0..n {
             let x: [L::F32; R] = std::array::from_fn(|r| L::splat(rows[r][k]));
             for b in 0..B {
-                let [low, high] = &blocks[b][k];
+                let Eight([low, high]) = &blocks[b][k];
                 let (low, high) = (L::load(low), L::load(high));
                 for r in 0..R {
                     let [sum_low, sum_high] = &mut sums[r][b];

@@ -1,6 +1,6 @@
 //! Int8 products, exact: both operands as int16, sums as int32, one multiplication at the end.
 
-use super::{BLOCK, Output, Tile, for_each_tile, in_blocks, pack};
+use super::{BLOCK, Eight, Floats, Output, Pairs, Tile, for_each_tile, in_blocks, pack};
 use crate::backend::cpu::lanes::Lanes;
 use crate::backend::cpu::quantize::{QuantizedRows, RowQuant};
 
@@ -12,9 +12,9 @@ pub const MAX_IN_FEATURES: usize = 132_104;
 pub struct Int8Matrix {
     in_features: usize,
     out_features: usize,
-    blocks: Vec<[[i16; 8]; 2]>,
-    scale: Vec<[[f32; 4]; 2]>,
-    bias: Vec<[[f32; 4]; 2]>,
+    blocks: Vec<Pairs>,
+    scale: Vec<Floats>,
+    bias: Vec<Floats>,
     quant: RowQuant,
 }
 
@@ -28,13 +28,13 @@ impl Int8Matrix {
     ) -> Self {
         let out_features = rows.len();
         let pairs = in_features.div_ceil(2);
-        let mut blocks = vec![[[0; 8]; 2]; out_features.div_ceil(BLOCK) * pairs];
+        let mut blocks = vec![Pairs::default(); out_features.div_ceil(BLOCK) * pairs];
         let mut scale = in_blocks(None, out_features);
         let mut rows = rows;
         for (i, scale) in scale.iter_mut().enumerate() {
             let mut eight: [&[i8]; BLOCK] = [&[]; BLOCK];
             for ((to, scale), (row, multiplier)) in
-                eight.iter_mut().zip(scale.as_flattened_mut()).zip(&mut rows)
+                eight.iter_mut().zip(scale.lanes_mut()).zip(&mut rows)
             {
                 *to = row;
                 *scale = column_scale(quant, multiplier);
@@ -67,6 +67,24 @@ impl Int8Matrix {
     }
 }
 
+/// Adds the products of one pair of each row with one pair of each column.
+#[inline(always)]
+fn add_products<L: Lanes, const R: usize, const B: usize>(
+    sums: &mut [[[L::I32; 2]; B]; R],
+    x: [&[i16; 2]; R],
+    blocks: [&Pairs; B],
+) {
+    let x = x.map(|x| L::splat_pair(x));
+    for (b, Eight([low, high])) in blocks.into_iter().enumerate() {
+        let (low, high) = (L::load_i16(low), L::load_i16(high));
+        for (sums, &x) in sums.iter_mut().zip(&x) {
+            let [sum_low, sum_high] = &mut sums[b];
+            *sum_low = L::add_i32(*sum_low, L::dot(x, low));
+            *sum_high = L::add_i32(*sum_high, L::dot(x, high));
+        }
+    }
+}
+
 /// What integer sums are multiplied by, beside the scale of a row: 1 / (activation multiplier · weight multiplier).
 pub(super) fn column_scale(quant: RowQuant, multiplier: f32) -> f32 {
     match quant {
@@ -78,8 +96,8 @@ pub(super) fn column_scale(quant: RowQuant, multiplier: f32) -> f32 {
 struct Int8Tiles<'a> {
     input: &'a QuantizedRows,
     pairs: usize,
-    blocks: &'a [[[i16; 8]; 2]],
-    scale: &'a [[[f32; 4]; 2]],
+    blocks: &'a [Pairs],
+    scale: &'a [Floats],
 }
 
 impl<L: Lanes> Tile<L> for Int8Tiles<'_> {
@@ -91,25 +109,19 @@ impl<L: Lanes> Tile<L> for Int8Tiles<'_> {
     ) -> [[[L::F32; 2]; B]; R] {
         let n = self.pairs;
         let rows: [&[[i16; 2]]; R] = std::array::from_fn(|r| &self.input.row(row + r)[..n]);
-        let blocks: [&[[[i16; 8]; 2]]; B] =
-            std::array::from_fn(|b| &self.blocks[(block + b) * n..][..n]);
+        let blocks: [&[Pairs]; B] = std::array::from_fn(|b| &self.blocks[(block + b) * n..][..n]);
         let mut sums = [[[L::splat_i32(0); 2]; B]; R];
         for k in 0..n {
-            let x: [L::I16; R] = std::array::from_fn(|r| L::splat_pair(&rows[r][k]));
-            for b in 0..B {
-                let [low, high] = &blocks[b][k];
-                let (low, high) = (L::load_i16(low), L::load_i16(high));
-                for r in 0..R {
-                    let [sum_low, sum_high] = &mut sums[r][b];
-                    *sum_low = L::add_i32(*sum_low, L::dot(x[r], low));
-                    *sum_high = L::add_i32(*sum_high, L::dot(x[r], high));
-                }
-            }
+            add_products::<L, R, B>(
+                &mut sums,
+                rows.map(|row| &row[k]),
+                blocks.map(|block| &block[k]),
+            );
         }
         std::array::from_fn(|r| {
             let row_scale = L::splat(self.input.row_scale(row + r));
             std::array::from_fn(|b| {
-                let [low, high] = &self.scale[block + b];
+                let Eight([low, high]) = &self.scale[block + b];
                 let [sum_low, sum_high] = sums[r][b];
                 [
                     L::mul(L::to_f32(sum_low), L::mul(row_scale, L::load(low))),

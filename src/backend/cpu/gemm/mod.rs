@@ -14,6 +14,23 @@ pub use pack::{pack_dequantized_block, pack_float_block};
 /// Output columns of a block.
 pub const BLOCK: usize = 8;
 
+/// Two vectors that hold something of each column of a block, aligned so that no load crosses a cache line.
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(C, align(32))]
+pub struct Eight<V>(pub [V; 2]);
+
+/// A float32 of each column.
+pub type Floats = Eight<[f32; 4]>;
+/// Two int16 of each column.
+pub type Pairs = Eight<[i16; 8]>;
+
+impl<T, const N: usize> Eight<[T; N]> {
+    /// What is of the first column, then of the second, and so on.
+    pub fn lanes_mut(&mut self) -> &mut [T] {
+        self.0.as_flattened_mut()
+    }
+}
+
 /// What becomes of a product.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Finish {
@@ -53,7 +70,7 @@ fn for_each_tile<L: Lanes>(
     tiles: &impl Tile<L>,
     rows: usize,
     out_features: usize,
-    bias: &[[[f32; 4]; 2]],
+    bias: &[Floats],
     output: &mut Output<'_>,
 ) {
     let mut sweep = Sweep { out_features, bias, output };
@@ -73,7 +90,7 @@ fn for_each_tile<L: Lanes>(
 
 struct Sweep<'a, 'o> {
     out_features: usize,
-    bias: &'a [[[f32; 4]; 2]],
+    bias: &'a [Floats],
     output: &'a mut Output<'o>,
 }
 
@@ -120,15 +137,15 @@ impl Sweep<'_, '_> {
             return;
         };
         if let ([low, high], []) = to.as_chunks_mut::<4>() {
-            finish_four::<L>(sums[0], &bias[0], self.output.finish, low);
-            finish_four::<L>(sums[1], &bias[1], self.output.finish, high);
+            finish_four::<L>(sums[0], &bias.0[0], self.output.finish, low);
+            finish_four::<L>(sums[1], &bias.0[1], self.output.finish, high);
         } else {
-            let mut whole = [[0.0; 4]; 2];
+            let mut whole: [[f32; 4]; 2] = Default::default();
             for (x, &y) in whole.as_flattened_mut().iter_mut().zip(to.iter()) {
                 *x = y;
             }
-            finish_four::<L>(sums[0], &bias[0], self.output.finish, &mut whole[0]);
-            finish_four::<L>(sums[1], &bias[1], self.output.finish, &mut whole[1]);
+            finish_four::<L>(sums[0], &bias.0[0], self.output.finish, &mut whole[0]);
+            finish_four::<L>(sums[1], &bias.0[1], self.output.finish, &mut whole[1]);
             for (x, &y) in to.iter_mut().zip(whole.as_flattened()) {
                 *x = y;
             }
@@ -148,11 +165,10 @@ fn finish_four<L: Lanes>(sum: L::F32, bias: &[f32; 4], finish: Finish, to: &mut 
 }
 
 /// One value a column, in blocks padded with zeros; `values` may be absent.
-fn in_blocks(values: Option<&[f32]>, out_features: usize) -> Vec<[[f32; 4]; 2]> {
-    let mut blocks = vec![[[0.0; 4]; 2]; out_features.div_ceil(BLOCK)];
-    for (to, &from) in
-        blocks.as_flattened_mut().as_flattened_mut().iter_mut().zip(values.unwrap_or(&[]))
-    {
+fn in_blocks(values: Option<&[f32]>, out_features: usize) -> Vec<Floats> {
+    let mut blocks = vec![Floats::default(); out_features.div_ceil(BLOCK)];
+    let lanes = blocks.iter_mut().flat_map(Eight::lanes_mut);
+    for (to, &from) in lanes.zip(values.unwrap_or(&[])) {
         *to = from;
     }
     blocks

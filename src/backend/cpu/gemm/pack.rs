@@ -1,19 +1,15 @@
 //! Eight rows of weights side by side: the layout that the products read.
 
-use super::BLOCK;
+use super::{BLOCK, Floats, Pairs};
 use crate::backend::cpu::lanes::Lanes;
 
 /// Writes `rows[c][k]` to `to[k][c]`; a row too short is padded with zeros.
-pub fn pack_float_block<L: Lanes>(rows: [&[f32]; BLOCK], to: &mut [[[f32; 4]; 2]]) {
+pub fn pack_float_block<L: Lanes>(rows: [&[f32]; BLOCK], to: &mut [Floats]) {
     pack_block::<L, f32>(rows, to, |four| L::load(four), |x| x);
 }
 
 /// As [`pack_float_block`], of int8 rows: value = int8 / multiplier.
-pub fn pack_dequantized_block<L: Lanes>(
-    rows: [&[i8]; BLOCK],
-    multiplier: f32,
-    to: &mut [[[f32; 4]; 2]],
-) {
+pub fn pack_dequantized_block<L: Lanes>(rows: [&[i8]; BLOCK], multiplier: f32, to: &mut [Floats]) {
     let dequantize = |four: &[i8; 4]| {
         let [a, b, c, d] = *four;
         let [low, _] = L::widen(L::load_i8(&[a, b, c, d, 0, 0, 0, 0]));
@@ -25,7 +21,7 @@ pub fn pack_dequantized_block<L: Lanes>(
 #[inline(always)]
 fn pack_block<L: Lanes, T: Copy>(
     rows: [&[T]; BLOCK],
-    to: &mut [[[f32; 4]; 2]],
+    to: &mut [Floats],
     load: impl Fn(&[T; 4]) -> L::F32,
     convert: impl Fn(T) -> f32,
 ) {
@@ -38,19 +34,19 @@ fn pack_block<L: Lanes, T: Copy>(
         for half in 0..2 {
             let four = std::array::from_fn(|c| load(&chunks[4 * half + c][k]));
             for (to, column) in to.iter_mut().zip(L::transpose_f32(four)) {
-                L::store(column, &mut to[half]);
+                L::store(column, &mut to.0[half]);
             }
         }
     }
     for (k, to) in to.iter_mut().enumerate().skip(4 * whole) {
-        for (to, row) in to.as_flattened_mut().iter_mut().zip(rows) {
+        for (to, row) in to.lanes_mut().iter_mut().zip(rows) {
             *to = row.get(k).map_or(0.0, |&x| convert(x));
         }
     }
 }
 
 /// Writes `rows[c][2·p + i]` to `to[p][c][i]`, widened; a row too short is padded with zeros.
-pub(super) fn pack_int8_block<L: Lanes>(rows: [&[i8]; BLOCK], to: &mut [[[i16; 8]; 2]]) {
+pub(super) fn pack_int8_block<L: Lanes>(rows: [&[i8]; BLOCK], to: &mut [Pairs]) {
     let shortest = rows.iter().map(|row| row.len()).min().unwrap_or(0).min(2 * to.len());
     let whole = shortest / 8;
     let chunks = rows.map(|row| &row.as_chunks::<8>().0[..whole]);
@@ -59,12 +55,12 @@ pub(super) fn pack_int8_block<L: Lanes>(rows: [&[i8]; BLOCK], to: &mut [[[i16; 8
         for half in 0..2 {
             let four = std::array::from_fn(|c| L::pairs(L::load_i8(&chunks[4 * half + c][k])));
             for (to, column) in to.iter_mut().zip(L::transpose(four)) {
-                L::store_i16(L::from_pairs(column), &mut to[half]);
+                L::store_i16(L::from_pairs(column), &mut to.0[half]);
             }
         }
     }
     for (p, to) in to.iter_mut().enumerate().skip(4 * whole) {
-        for (to, row) in to.as_flattened_mut().as_chunks_mut::<2>().0.iter_mut().zip(rows) {
+        for (to, row) in to.lanes_mut().as_chunks_mut::<2>().0.iter_mut().zip(rows) {
             for (i, to) in to.iter_mut().enumerate() {
                 *to = row.get(2 * p + i).copied().map_or(0, i16::from);
             }
