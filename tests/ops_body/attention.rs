@@ -76,7 +76,7 @@ pub fn by_hand() {
         q: vec![1.0],
         q_columns: 1,
         q_column: 0,
-        kv: vec![vec![0.0, 4.0, 3.0f32.ln(), 8.0]],
+        kv: vec![vec![0.0, 4.0, 1.098_612_3, 8.0]],
         kv_columns: 2,
         v_column: 1,
         segments: vec![AttentionSegment { query_rows: 0..1, kv: 0, kv_rows: 0..2, past_len: 0 }],

@@ -17,10 +17,27 @@ use multihead::backend::cpu::lanes::{Lanes, Native, Scalar};
 use multihead::error::Result;
 use multihead::ops::{Ops, Weights};
 use std::pin::pin;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::task::{Context, Poll, Waker};
 
+/// Runs every check, and asks that all results together are the same bits as on every other platform.
+pub fn check_all(announce: impl Fn(&str)) {
+    RESULTS.store(0, Relaxed);
+    for (name, check) in CHECKS {
+        announce(name);
+        check();
+    }
+    assert_eq!(RESULTS.load(Relaxed), SAME_EVERYWHERE, "the bits of all results, in order");
+}
+
+/// Hash of the results of all checks. It says nothing of their being right, only of their being the same natively
+/// and in wasm with and without SIMD: whoever changes an op or a check takes the new value from any of them.
+const SAME_EVERYWHERE: u64 = 9_765_940_919_243_898_347;
+
+static RESULTS: AtomicU64 = AtomicU64::new(0);
+
 /// Every check with its name.
-pub const CHECKS: &[(&str, fn())] = &[
+const CHECKS: &[(&str, fn())] = &[
     ("linear by hand", linear::by_hand),
     ("linear of random shapes", linear::random_shapes),
     ("linear at the ends of int8", linear::extremes),
@@ -116,6 +133,10 @@ pub fn run_all(run: &impl Run, what: &str) -> Vec<f32> {
     assert_eq!(bits(&first), bits(&run.run(&mut native)), "{what}: twice on one device");
     let scalar = run.run(&mut Cpu::<Scalar>::new());
     assert_eq!(bits(&first), bits(&scalar), "{what}: {} and {}", Native::NAME, Scalar::NAME);
+    let hash = bits(&first).iter().fold(RESULTS.load(Relaxed), |hash, &bits| {
+        (hash.rotate_left(5) ^ u64::from(bits)).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    });
+    RESULTS.store(hash, Relaxed);
     first
 }
 
