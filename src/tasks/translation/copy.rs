@@ -1,6 +1,7 @@
 //! What must not be translated is put back byte for byte: addresses, placeholders, code, emoji, characters the
 //! vocabulary lacks. A number keeps its digits; the way they are grouped is the target language's.
 
+use super::numbers::{core, digit_core, digits, numbers, same_number};
 use crate::text::fold;
 use crate::text::protect::{self, ProtectedKind};
 use std::ops::Range;
@@ -123,31 +124,6 @@ fn missing<'c>(draft: &Draft<'_>, copies: &'c [Copy]) -> Vec<&'c Copy> {
     lacking
 }
 
-/// A number from its first digit to its last.
-fn core(number: &str) -> &str {
-    digit_core(number, &(0..number.len())).and_then(|range| number.get(range)).unwrap_or(number)
-}
-
-/// Whether `target` is `source`, or the same digits with its groups and decimals set as other languages set them.
-fn same_number(source: &str, target: &str) -> bool {
-    let set = |comma: char, point: char| -> String {
-        let other = |c: char| match c {
-            ',' => comma,
-            '.' => point,
-            other => other,
-        };
-        source.chars().map(other).collect()
-    };
-    source == target
-        || [('.', ','), (' ', ','), ('\u{a0}', ','), ('\u{202f}', ','), (',', ' '), (',', '\u{a0}')]
-            .iter()
-            .any(|(comma, point)| set(*comma, *point) == target)
-}
-
-fn digits(text: &str) -> String {
-    text.chars().filter(|c| c.is_numeric()).collect()
-}
-
 /// For each target token, the source token it looked at most; one past the last is the end token.
 fn looked_at(draft: &Draft<'_>) -> Vec<usize> {
     let width = draft.source_ranges.len() + 1;
@@ -222,20 +198,6 @@ fn renumber(draft: &Draft<'_>, copy: &Copy, looked_at: &[usize]) -> Option<Edit>
     }
     let range = digit_core(&draft.target, &found?.0)?;
     Some(Edit { range, text: wanted.to_owned() })
-}
-
-/// The numbers of a text.
-fn numbers(text: &str) -> impl Iterator<Item = (Range<usize>, &str)> {
-    let spans = protect::spans(text).into_iter().filter(|span| span.kind == ProtectedKind::Number);
-    spans.filter_map(|span| text.get(span.range.clone()).map(|number| (span.range, number)))
-}
-
-/// A number from its first digit to its last, without signs and units.
-fn digit_core(text: &str, range: &Range<usize>) -> Option<Range<usize>> {
-    let number = text.get(range.clone())?;
-    let first = number.find(char::is_numeric)?;
-    let (last, digit) = number.char_indices().rfind(|(_, c)| c.is_numeric())?;
-    Some(range.start + first..range.start + last + digit.len_utf8())
 }
 
 /// Puts a passage where it stood: after the translation of what came before it.
@@ -327,4 +289,79 @@ pub(super) fn needs_space(source: &str, at: usize, before: &str, next: &str) -> 
 /// Scripts written without spaces: kana, Chinese characters, their punctuation and full-width forms.
 fn is_cjk(c: char) -> bool {
     matches!(c, '\u{3000}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}' | '\u{ff00}'..='\u{ffef}' | '\u{20000}'..='\u{3ffff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A draft whose target token i looked at source token `looked_at[i]`; words are tokens.
+    fn restored(source: &str, target: &str, looked_at: &[usize], left_out: &[&str]) -> String {
+        let words = |text: &str| -> Vec<Range<usize>> {
+            let mut at = 0;
+            text.split_inclusive(' ')
+                .map(|word| {
+                    at += word.len();
+                    at - word.len()..at
+                })
+                .collect()
+        };
+        let (source_ranges, target_ranges) = (words(source), words(target));
+        assert_eq!(looked_at.len(), target_ranges.len());
+        let width = source_ranges.len() + 1;
+        let mut alignment = vec![0.0; width * (looked_at.len() + 1)];
+        for (row, &column) in looked_at.iter().enumerate() {
+            alignment[row * width + column] = 1.0;
+        }
+        let left_out: Vec<Range<usize>> = left_out
+            .iter()
+            .map(|part| source.find(part).map(|at| at..at + part.len()).unwrap())
+            .collect();
+        let (text, ranges) = restore(&Draft {
+            source,
+            source_ranges,
+            left_out: &left_out,
+            plain_words: &[],
+            target: target.to_owned(),
+            target_ranges,
+            alignment: &alignment,
+        });
+        assert!(ranges.iter().all(|range| text.get(range.clone()).is_some()), "{ranges:?}");
+        assert!(ranges.windows(2).all(|pair| pair[0].end <= pair[1].start), "{ranges:?}");
+        text
+    }
+
+    #[test]
+    fn a_garbled_copy_is_replaced() {
+        let target = "veja https://exemplo.com/a agora";
+        let text = restored("see https://example.com/a now", target, &[0, 1, 2], &[]);
+        assert_eq!(text, "veja https://example.com/a agora");
+    }
+
+    #[test]
+    fn what_was_dropped_or_not_shown_is_put_where_it_stood() {
+        let text = restored("press {key} twice", "prima duas", &[0, 2], &[]);
+        assert_eq!(text, "prima {key} duas");
+        assert_eq!(restored("hello 😀 world", "olá mundo", &[0, 2], &["😀"]), "olá 😀 mundo");
+        assert_eq!(restored("good night ★", "boa noite", &[0, 1], &["★"]), "boa noite ★");
+    }
+
+    #[test]
+    fn numbers_keep_their_digits() {
+        let price = |target: &str| restored("it costs 1,234.50 today", target, &[0, 2, 3], &[]);
+        assert_eq!(price("custa 1.234,50 hoje"), "custa 1.234,50 hoje");
+        assert_eq!(price("custa 1.234.50 hoje"), "custa 1,234.50 hoje");
+        assert_eq!(price("custa 1.243,50 hoje"), "custa 1,234.50 hoje");
+        assert_eq!(restored("3 cats", "três gatos", &[0, 1], &[]), "três gatos");
+        let thousands = restored("100,000 people", "100 mil pessoas", &[0, 0, 1], &[]);
+        assert_eq!(thousands, "100 mil pessoas");
+    }
+
+    #[test]
+    fn a_space_is_put_where_only_the_target_needs_one() {
+        assert!(needs_space("你好。世界", 9, "Hello.", "World"));
+        assert!(!needs_space("你好。世界", 9, "今日は。", "World"));
+        assert!(!needs_space("abcdef", 3, "xyz", "uvw"));
+        assert!(needs_space("so, then", 3, "então,", "depois"));
+    }
 }

@@ -2,6 +2,7 @@
 
 mod copy;
 mod job;
+mod numbers;
 mod plan;
 mod prepare;
 mod result;
