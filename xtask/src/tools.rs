@@ -12,9 +12,9 @@ use std::{
 };
 
 const LIMIT: Duration = Duration::from_secs(1800);
-/// Tools are used for seconds and built for minutes: little optimisation, much parallelism.
+/// Tools run for seconds and are built for minutes: no optimisation, much parallelism.
 const PROFILE: [(&str, &str); 6] = [
-    ("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1"),
+    ("CARGO_PROFILE_RELEASE_OPT_LEVEL", "0"),
     ("CARGO_PROFILE_RELEASE_LTO", "off"),
     ("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16"),
     ("CARGO_PROFILE_RELEASE_DEBUG", "0"),
