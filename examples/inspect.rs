@@ -92,7 +92,7 @@ fn inspect(path: &str) -> std::result::Result<(), Box<dyn std::error::Error>> {
             "  {name} {dtype} {shape:?} {}..{} {}",
             bytes.start,
             bytes.end,
-            values(&model, tensor)?
+            values(&model, tensor).unwrap_or_else(|error| error.to_string())
         );
     }
     Ok(())

@@ -301,7 +301,14 @@ fn check_data_len(
         needed <= record.data_bytes && record.data_bytes - needed < ALIGNMENT
     });
     if fits {
-        return Ok(());
+        // every later product and length of this tensor is at most this
+        return match usize::try_from(record.data_bytes) {
+            Ok(_) => Ok(()),
+            Err(_) => Err(Error::OutOfMemory {
+                what: format!("tensor {name} of {}", source.name()),
+                bytes: record.data_bytes,
+            }),
+        };
     }
     let needed = needed.map_or("more than 2^64".to_owned(), |needed| needed.to_string());
     Err(Error::Tensor {

@@ -1,0 +1,21 @@
+//! Any bytes as a Marian model: open it, and read every tensor that it claims to have.
+
+#![no_main]
+
+use multihead::formats::{MemoryFile, marian::MarianFile};
+
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| {
+    let file = MemoryFile::new("model.bin", bytes.to_vec());
+    match MarianFile::open(Box::new(file)) {
+        Ok(model) => {
+            for tensor in model.tensors() {
+                assert_eq!(model.find(&tensor.name), Some(tensor));
+                assert!(tensor.bytes.end <= bytes.len() as u64);
+                if let Err(error) = model.read(tensor) {
+                    assert_eq!(error.file(), Some("model.bin"));
+                }
+            }
+        }
+        Err(error) => assert_eq!(error.file(), Some("model.bin")),
+    }
+});
