@@ -63,7 +63,7 @@ fn usage() -> String {
     let mut text = String::from("usage: cargo xtask <command>\n");
     for command in COMMANDS {
         let call = format!("{} {}", command.name, command.arguments);
-        text.push_str(&format!("\n  {:<44}{}", call.trim_end(), command.about));
+        text.push_str(&format!("\n  {:<50}{}", call.trim_end(), command.about));
     }
     text
 }
