@@ -65,8 +65,8 @@ struct Fallback {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Trouble {
     None,
-    /// Words doubled that the source does not double; at times that is right.
-    Doubled,
+    /// Words doubled, or brackets opened, that the source does not have; at times that is right.
+    Doubtful,
     /// Words over and over, or no end.
     Loop,
 }
@@ -141,16 +141,13 @@ impl<O: Ops + Clone> TranslationJob<O> {
             let attempt = attempts.get(index).ok_or_else(|| Error::Internal {
                 what: format!("sentence {index} of a group of {}", attempts.len()),
             })?;
-            let best = hypotheses.into_iter().next().ok_or_else(|| Error::Internal {
-                what: "a search without a hypothesis".to_owned(),
-            })?;
-            outcomes.push((attempt.clone(), best));
+            outcomes.push((attempt.clone(), hypotheses));
         }
         if search.is_done() {
             self.search = None;
         }
-        for (attempt, best) in outcomes {
-            self.settle(attempt, best)?;
+        for (attempt, hypotheses) in outcomes {
+            self.settle(attempt, hypotheses)?;
         }
         Ok(())
     }
@@ -194,14 +191,20 @@ impl<O: Ops + Clone> TranslationJob<O> {
     }
 
     /// Takes a translation, or asks for another attempt if the model went round in circles.
-    fn settle(&mut self, attempt: Attempt, best: Hypothesis) -> Result<()> {
+    fn settle(&mut self, attempt: Attempt, hypotheses: Vec<Hypothesis>) -> Result<()> {
         let Some(unit) = self.plan.units.get(attempt.unit) else {
             return Err(Error::Internal { what: format!("unit {}", attempt.unit) });
         };
         let text = self.texts.get(unit.text).map_or("", String::as_str);
         let source = slice(text, &unit.range);
-        let target = self.translator.target_vocab.decode(&best.tokens);
-        let trouble = trouble(source, &target, &best);
+        // The likeliest of those with the least trouble.
+        let judged = hypotheses.into_iter().map(|hypothesis| {
+            let target = self.translator.target_vocab.decode(&hypothesis.tokens);
+            (trouble(source, &target, &hypothesis), hypothesis)
+        });
+        let (trouble, best) = judged
+            .min_by_key(|(trouble, _)| *trouble)
+            .ok_or_else(|| Error::Internal { what: "a search without a hypothesis".to_owned() })?;
         let Attempt { unit: index, prepared, way, fallback } = attempt;
         let mut kept = Fallback { prepared, way, best, trouble };
         if let Some(earlier) = fallback
@@ -360,7 +363,13 @@ fn trouble(source: &str, target: &str, hypothesis: &Hypothesis) -> Trouble {
         let repeated = repetition::loops_beyond(source, target);
         return if repeated || hypothesis.cut { Trouble::Loop } else { Trouble::None };
     }
-    if repetition::loops_beyond(source, target) { Trouble::Doubled } else { Trouble::None }
+    // Models go on after a word or two as if there were more: "Olá" became "Hello, the hell".
+    let short = source.split_whitespace().count() <= 3;
+    let more = |marks: &[char]| target.matches(marks).count() > source.matches(marks).count();
+    let doubtful = repetition::loops_beyond(source, target)
+        || more(&['(', '['])
+        || (short && more(&[',', ';', ':', '.', '!', '?', '-']));
+    if doubtful { Trouble::Doubtful } else { Trouble::None }
 }
 
 /// Leaves one round of what a translation says over and over, and all else.
