@@ -56,6 +56,12 @@ pub fn by_hand() {
     let per_row = Project { input: &[1.0, -2.0], in_features: 2, parts: &[part] };
     assert_close(&run_all(&per_row, "by hand"), &[-190.0 / 63.5], 1e-7, "by hand");
 
+    // max |x| = 2, and int16 bounded by 2147483647 / (128 · 2) and 32767: alpha = 16383.5; [8192, −32767] (half to
+    // even); · [1, 2] = −57342; / 16383.5
+    let part = int8_part(vec![1, 2], 1.0, None, ActivationQuant::Wide, 1);
+    let wide = Project { input: &[0.5, -2.0], in_features: 2, parts: &[part] };
+    assert_close(&run_all(&wide, "by hand"), &[-57_342.0 / 16_383.5], 1e-7, "by hand");
+
     // Int8 weights with a float32 input: 3 / 4 · 0.5 − 8 / 4 · 2
     let part = int8_part(vec![3, -8], 4.0, None, ActivationQuant::None, 1);
     let dequantized = Project { input: &[0.5, 2.0], in_features: 2, parts: &[part] };
@@ -115,6 +121,15 @@ pub fn extremes() {
             let want = sum as f32 * (1.0 / 127.0);
             assert_eq!(got, [want; 9], "{weight} · {x}");
         }
+    }
+    // Int16 activations: 2147483647 / (128 · n) as the largest, so that the sum just fits.
+    for in_features in [1, 2, 511, 512, 513, 4099, 132_104] {
+        let largest = (2_147_483_647 / (128 * in_features)).min(32_767);
+        let part = int8_part(vec![-128; in_features], 1.0, None, ActivationQuant::Wide, 1);
+        let input = vec![-1.0; in_features];
+        let got = run_all(&Project { input: &input, in_features, parts: &[part] }, "wide");
+        let sum = (largest * 128 * in_features) as f32;
+        assert_close(&got, &[sum / largest as f32], 1e-6, &format!("{in_features} wide"));
     }
     // The longest row that is allowed: 132104 · 128 · 127 = 2147482624 < 2^31.
     let in_features = 132_104;

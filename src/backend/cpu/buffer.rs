@@ -9,6 +9,8 @@ use std::cell::RefCell;
 const KEPT_BYTES: usize = 64 << 20;
 /// Smallest buffer, in floats.
 const SMALLEST: usize = 64;
+/// Four classes an octave, up to more than [`KEPT_BYTES`].
+const CLASSES: usize = 4 * 19;
 
 /// `len` floats, with room for the rest of their size class.
 #[derive(Debug, Default)]
@@ -18,10 +20,17 @@ pub struct Buffer {
     len: usize,
 }
 
-#[derive(Debug, Default)]
+/// Buffers at rest, by [`size_class`].
+#[derive(Debug)]
 struct FreeList {
-    buffers: Vec<Vec<f32>>,
+    classes: [Vec<Vec<f32>>; CLASSES],
     bytes: usize,
+}
+
+impl Default for FreeList {
+    fn default() -> Self {
+        Self { classes: std::array::from_fn(|_| Vec::new()), bytes: 0 }
+    }
 }
 
 thread_local! {
@@ -34,9 +43,9 @@ impl Buffer {
         if len == 0 {
             return Self::default();
         }
-        let class = size_class(len);
+        let (class, size) = size_class(len);
         let recycled = FREE.try_with(|free| free.borrow_mut().take(class)).ok().flatten();
-        let values = recycled.unwrap_or_else(|| vec![0.0; class]);
+        let values = recycled.unwrap_or_else(|| vec![0.0; size]);
         Self { values, len }
     }
 
@@ -75,27 +84,31 @@ impl Drop for Buffer {
 
 impl FreeList {
     fn take(&mut self, class: usize) -> Option<Vec<f32>> {
-        let found = self.buffers.iter().rposition(|buffer| buffer.len() == class)?;
-        let buffer = self.buffers.swap_remove(found);
+        let buffer = self.classes.get_mut(class)?.pop()?;
         self.bytes -= size_of::<f32>() * buffer.len();
         Some(buffer)
     }
 
     fn put(&mut self, buffer: Vec<f32>) {
         let bytes = size_of::<f32>() * buffer.len();
-        if self.bytes + bytes > KEPT_BYTES {
-            return;
+        let (class, _) = size_class(buffer.len());
+        if let Some(class) = self.classes.get_mut(class)
+            && self.bytes + bytes <= KEPT_BYTES
+        {
+            self.bytes += bytes;
+            class.push(buffer);
         }
-        self.bytes += bytes;
-        self.buffers.push(buffer);
     }
 }
 
-/// `len` rounded up to 4, 5, 6 or 7 times a power of two.
-fn size_class(len: usize) -> usize {
+/// Index of the smallest class that holds `len` floats, and its size: 4, 5, 6 or 7 times a power of two.
+fn size_class(len: usize) -> (usize, usize) {
     let len = len.max(SMALLEST);
     let step = 1usize << (len.ilog2() - 2);
-    len.checked_next_multiple_of(step).unwrap_or(len)
+    let size = len.checked_next_multiple_of(step).unwrap_or(len);
+    let octave = size.ilog2() - SMALLEST.ilog2();
+    let quarter = (size >> (size.ilog2() - 2)) & 3;
+    (4 * octave as usize + quarter, size)
 }
 
 #[cfg(test)]
@@ -104,13 +117,29 @@ mod tests {
 
     #[test]
     fn classes_are_close_above() {
-        assert_eq!(size_class(1), 64);
-        assert_eq!(size_class(64), 64);
-        assert_eq!(size_class(65), 80);
-        assert_eq!(size_class(256), 256);
-        assert_eq!(size_class(257), 320);
-        assert_eq!(size_class(1535), 1536);
-        assert_eq!(size_class(usize::MAX), usize::MAX);
+        let sizes = [1, 64, 65, 256, 257, 1535, 2049].map(|len| size_class(len).1);
+        assert_eq!(sizes, [64, 64, 80, 256, 320, 1536, 2560]);
+        let classes = [64, 65, 96, 112, 113, 128, 160].map(|len| size_class(len).0);
+        assert_eq!(classes, [0, 1, 2, 3, 4, 4, 5]);
+        // The largest buffer that could be kept has a class; a buffer of any size finds its own again.
+        assert!(size_class(KEPT_BYTES / size_of::<f32>()).0 < CLASSES);
+        assert!((1..5000).all(|len| {
+            let (class, size) = size_class(len);
+            size >= len && size_class(size) == (class, size)
+        }));
+        assert_eq!(size_class(usize::MAX).1, usize::MAX);
+    }
+
+    #[test]
+    fn what_is_kept_is_bounded() {
+        let kept = || FREE.with(|free| free.borrow().bytes);
+        let large = KEPT_BYTES / size_of::<f32>() / 4;
+        let buffers: Vec<_> = (0..9).map(|_| Buffer::stale(large)).collect();
+        drop(buffers);
+        assert_eq!(kept(), KEPT_BYTES);
+        let again: Vec<_> = (0..4).map(|_| Buffer::stale(large)).collect();
+        assert_eq!(kept(), 0);
+        drop(again);
     }
 
     #[test]

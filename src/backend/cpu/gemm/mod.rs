@@ -134,7 +134,7 @@ impl Sweep<'_, '_> {
         let (Some(to), Some(bias)) =
             (self.output.values.get_mut(start..start + width), self.bias.get(block))
         else {
-            return;
+            return debug_assert!(false, "output smaller than the product");
         };
         if let ([low, high], []) = to.as_chunks_mut::<4>() {
             finish_four::<L>(sums[0], &bias.0[0], self.output.finish, low);
