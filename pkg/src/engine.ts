@@ -1,0 +1,142 @@
+// One worker and its open calls, seen from the page.
+
+import { absolute, configuration } from './configure.js';
+import { fromMessage, MultiheadError } from './errors.js';
+import { platform, type WorkerPort } from './platform.js';
+import type { FromWorker, Kind, RequestMessage, Requests } from './protocol.js';
+
+interface Call {
+  resolve(answer: Requests[Kind]['answer']): void;
+  reject(reason: unknown): void;
+  piece: ((text: string) => void) | undefined;
+}
+
+export interface RequestOptions {
+  signal?: AbortSignal | undefined;
+  /** Gets the pieces of a streaming answer. */
+  piece?: (text: string) => void;
+}
+
+/**
+ * A worker with one wasm instance. It ends with its last model. When the wasm traps, every open call rejects
+ * and the engine is over; whoever wants to go on takes a new one.
+ */
+export class Engine {
+  /** Numbers of the models in it, loading ones included. */
+  readonly models = new Set<number>();
+  #over: MultiheadError | undefined;
+  #nextCall = 1;
+  readonly #calls = new Map<number, Call>();
+  readonly #port: WorkerPort;
+  readonly #ended: (engine: Engine) => void;
+
+  /** `ended` is called once, when the worker is gone. */
+  constructor(ended: (engine: Engine) => void) {
+    this.#ended = ended;
+    const { workerUrl, wasmBase } = configuration();
+    this.#port = platform().spawn(
+      {
+        message: (message) => {
+          this.#receive(message);
+        },
+        dead: (reason) => {
+          this.#end(reason);
+        },
+      },
+      workerUrl === undefined ? undefined : absolute(workerUrl, 'workerUrl'),
+    );
+    const start = { wasmBase: wasmBase === undefined ? undefined : absolute(wasmBase, 'wasmBase').href };
+    // A worker that cannot start fails the calls that wait for it.
+    this.request('start', start).catch((reason: unknown) => {
+      this.#end(reason instanceof Error ? reason.message : String(reason));
+    });
+  }
+
+  /** Whether the worker still runs. */
+  get alive(): boolean {
+    return this.#over === undefined;
+  }
+
+  request<K extends Kind>(
+    kind: K,
+    ask: Requests[K]['ask'],
+    { signal, piece }: RequestOptions = {},
+  ): Promise<Requests[K]['answer']> {
+    return new Promise((resolve, reject) => {
+      if (this.#over !== undefined) throw this.#over;
+      signal?.throwIfAborted();
+      const call = this.#nextCall++;
+      const stop = (): void => {
+        if (!this.#calls.delete(call)) return;
+        if (this.alive) this.#port.post({ kind: 'abort', call }, []);
+        reject(signal?.reason as Error);
+        this.#restIfIdle();
+      };
+      const settle =
+        <T>(then: (value: T) => void) =>
+        (value: T): void => {
+          signal?.removeEventListener('abort', stop);
+          then(value);
+        };
+      signal?.addEventListener('abort', stop, { once: true });
+      this.#calls.set(call, {
+        resolve: settle(resolve as Call['resolve']),
+        reject: settle(reject),
+        piece,
+      });
+      this.#port.post({ kind, call, ...ask } as RequestMessage, []);
+    });
+  }
+
+  /** Takes a model out, after the calls it still has; the last one takes the worker along. */
+  async unload(model: number): Promise<void> {
+    if (!this.models.delete(model) || !this.alive) return;
+    if (this.models.size > 0 || this.#calls.size > 0) await this.request('unload', { model });
+    this.#restIfIdle();
+  }
+
+  #restIfIdle(): void {
+    if (this.models.size === 0 && this.#calls.size === 0) this.#end('the last model was unloaded');
+  }
+
+  #receive(message: FromWorker): void {
+    if (message.kind === 'trap') {
+      this.#end(`WebAssembly failed (${message.reason}); the next call starts a new worker`);
+      return;
+    }
+    const call = this.#calls.get(message.call);
+    // Answers may cross an abort.
+    if (call === undefined) return;
+    if (message.kind === 'piece') {
+      call.piece?.(message.text);
+      return;
+    }
+    this.#calls.delete(message.call);
+    if (message.kind === 'error') call.reject(fromMessage(message.error));
+    else call.resolve(message.answer);
+  }
+
+  #end(reason: string): void {
+    if (this.#over !== undefined) return;
+    this.#over = new MultiheadError(`the worker is gone: ${reason}`, { code: 'internal' });
+    this.#port.end();
+    for (const call of this.#calls.values()) call.reject(this.#over);
+    this.#calls.clear();
+    this.#ended(this);
+  }
+}
+
+let shared: Engine | undefined;
+
+/** The engine that models share; started when there is none. `ended` is called when it goes. */
+export function engine(): Engine {
+  shared ??= new Engine((gone) => {
+    if (shared === gone) shared = undefined;
+  });
+  return shared;
+}
+
+/** Bytes of wasm memory now. */
+export async function wasmBytes(): Promise<number> {
+  return shared === undefined ? 0 : shared.request('memory', { of: 'wasm' });
+}

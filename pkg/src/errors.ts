@@ -1,0 +1,69 @@
+// The one error type of the package, and the standard DOMExceptions beside it.
+
+/** Stable kinds of failure. */
+export type ErrorCode =
+  | 'model-not-found'
+  | 'model-corrupt'
+  | 'model-unsupported'
+  | 'download-failed'
+  | 'out-of-memory'
+  | 'device-lost'
+  | 'invalid-argument'
+  | 'internal';
+
+/** Where and why: everything an error carries besides its message. */
+export interface ErrorDetails {
+  code: ErrorCode;
+  file?: string;
+  offset?: number;
+  tensor?: string;
+  option?: string;
+  cause?: unknown;
+}
+
+/** What went wrong (`code`), where (`file`, `offset`, `tensor`, `option`) and, in the message, what to do about it. */
+export class MultiheadError extends Error {
+  readonly code: ErrorCode;
+  readonly file?: string;
+  readonly offset?: number;
+  readonly tensor?: string;
+  readonly option?: string;
+
+  constructor(message: string, init: ErrorDetails) {
+    super(message, init.cause === undefined ? undefined : { cause: init.cause });
+    this.name = 'MultiheadError';
+    this.code = init.code;
+    if (init.file !== undefined) this.file = init.file;
+    if (init.offset !== undefined) this.offset = init.offset;
+    if (init.tensor !== undefined) this.tensor = init.tensor;
+    if (init.option !== undefined) this.option = init.option;
+  }
+}
+
+/** An error on its way from the worker to the page. */
+export type ErrorMessage = Omit<ErrorDetails, 'cause'> & { message: string };
+
+/** The page's side of an {@link ErrorMessage}. */
+export function fromMessage({ message, ...details }: ErrorMessage): MultiheadError {
+  return new MultiheadError(message, details);
+}
+
+/** 'invalid-argument', naming the option. */
+export function invalid(option: string, what: string): MultiheadError {
+  return new MultiheadError(`${option}: ${what}`, { code: 'invalid-argument', option });
+}
+
+/** A member of the public surface that is not built yet, named. */
+export function notSupported(member: string): DOMException {
+  return new DOMException(`multihead: ${member} is not built yet`, 'NotSupportedError');
+}
+
+/** A call on something that was destroyed. */
+export function destroyed(name: string): DOMException {
+  return new DOMException(`this ${name} was destroyed`, 'InvalidStateError');
+}
+
+/** The text of whatever was thrown. */
+export function reasonOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown);
+}

@@ -1,0 +1,22 @@
+// The public surface of the package.
+
+export { configure } from './configure.js';
+export { MultiheadError, type ErrorCode } from './errors.js';
+export { memoryUsage, models, unload } from './models.js';
+export { translate, warmup } from './translate.js';
+export { Translator } from './translator.js';
+export type * from './types.js';
+export {
+  classify,
+  embed,
+  Embedder,
+  fillMask,
+  generate,
+  generateStreaming,
+  installPolyfill,
+  LanguageDetector,
+  LanguageModel,
+  tagTokens,
+  translateElement,
+  transliterate,
+} from './unbuilt.js';

@@ -1,0 +1,119 @@
+// All files of a model: from the cache, the network or the caller, with one progress over all of them.
+
+import * as cache from './cache.js';
+import { configuration } from './configure.js';
+import { download } from './download.js';
+import { MultiheadError } from './errors.js';
+import type { FoundModel, SourceFile } from './sources.js';
+import type { Availability } from './types.js';
+
+export interface LoadedFile {
+  name: string;
+  role?: string;
+  blob: Blob;
+}
+
+/** Models being downloaded now, by key. */
+const downloading = new Map<string, number>();
+
+/** Bytes of all files, or undefined while one of them is unknown. */
+export function totalBytes({ files }: FoundModel): number | undefined {
+  let total = 0;
+  for (const { bytes } of files) {
+    if (bytes === undefined) return undefined;
+    total += bytes;
+  }
+  return total;
+}
+
+/** Loads every file. `progress` gets the fraction of all bytes, from 0 to 1. */
+export async function loadFiles(
+  model: FoundModel,
+  signal: AbortSignal,
+  progress: (loaded: number) => void,
+): Promise<LoadedFile[]> {
+  const total = totalBytes(model);
+  const limit = configuration().memoryLimit;
+  if (limit !== undefined && total !== undefined && total > limit) {
+    throw new MultiheadError(
+      `${model.id} has ${total} bytes, memoryLimit is ${limit}. Use a smaller model or raise the limit`,
+      { code: 'out-of-memory', option: 'memoryLimit' },
+    );
+  }
+  const received = new Map<SourceFile, number>();
+  const report = (file: SourceFile, bytes: number): void => {
+    received.set(file, bytes);
+    let sum = 0;
+    for (const part of received.values()) sum += part;
+    if (total !== undefined && total > 0) progress(Math.min(sum / total, 1));
+  };
+  // The first failure stops the other files.
+  const stop = new AbortController();
+  const both = AbortSignal.any([signal, stop.signal]);
+  progress(0);
+  downloading.set(model.key, (downloading.get(model.key) ?? 0) + 1);
+  try {
+    const files = await Promise.all(
+      model.files.map((file) =>
+        loadFile(file, both, (bytes) => {
+          report(file, bytes);
+        }),
+      ),
+    );
+    progress(1);
+    return files;
+  } catch (thrown) {
+    stop.abort();
+    throw thrown;
+  } finally {
+    const others = (downloading.get(model.key) ?? 1) - 1;
+    if (others === 0) downloading.delete(model.key);
+    else downloading.set(model.key, others);
+  }
+}
+
+async function loadFile(
+  file: SourceFile,
+  signal: AbortSignal,
+  progress: (bytes: number) => void,
+): Promise<LoadedFile> {
+  const { origin, sha256 } = file;
+  const named = { name: file.name, ...(file.role === undefined ? {} : { role: file.role }) };
+  if (origin instanceof Blob) return { ...named, blob: origin };
+  const key = sha256 === undefined ? undefined : cache.cacheKey(origin, sha256);
+  const kept = key === undefined ? undefined : await cache.get(key);
+  signal.throwIfAborted();
+  if (kept !== undefined && kept.size === file.bytes) {
+    progress(kept.size);
+    return { ...named, blob: kept };
+  }
+  const blob = await download({ ...file, url: origin }, signal, progress);
+  return { ...named, blob: key === undefined ? blob : await cache.keep(key, blob) };
+}
+
+/** The cache's keys of the files that can be kept. */
+function cacheKeys({ files }: FoundModel): string[] {
+  return files.flatMap(({ origin, sha256 }) =>
+    origin instanceof Blob || sha256 === undefined ? [] : [cache.cacheKey(origin, sha256)],
+  );
+}
+
+/** Whether every file can be had without the network. */
+export async function isKept(model: FoundModel): Promise<boolean> {
+  const keys = cacheKeys(model);
+  const given = model.files.filter(({ origin }) => origin instanceof Blob).length;
+  if (keys.length + given < model.files.length) return false;
+  const kept = await Promise.all(keys.map(cache.has));
+  return kept.every(Boolean);
+}
+
+/** Removes the kept files; whether there were any. */
+export async function removeKept(model: FoundModel): Promise<boolean> {
+  const removed = await Promise.all(cacheKeys(model).map(cache.remove));
+  return removed.some(Boolean);
+}
+
+export async function availabilityOf(model: FoundModel): Promise<Availability> {
+  if (downloading.has(model.key)) return 'downloading';
+  return (await isKept(model)) ? 'available' : 'downloadable';
+}

@@ -1,0 +1,56 @@
+// Housekeeping: what models there are, what is kept on the device, what is in memory.
+
+import { catalogue } from './catalogue.js';
+import { modelBase } from './configure.js';
+import { wasmBytes } from './engine.js';
+import { isKept, removeKept, totalBytes } from './loader.js';
+import { SharedModel } from './shared-model.js';
+import { find, fromCatalogue } from './sources.js';
+import type { MemoryUsage, ModelInfo, ModelSource } from './types.js';
+
+/** Models of the index, and those kept on this device. */
+export const models = {
+  /** All models of the index. */
+  async list(): Promise<ModelInfo[]> {
+    const base = modelBase();
+    return Promise.all(
+      (await catalogue(base)).map(async (model) => {
+        const found = fromCatalogue(model, base);
+        const { base: _folder, files, ...facts } = model;
+        return {
+          ...facts,
+          tasks: [...facts.tasks],
+          bytes: totalBytes(found) ?? 0,
+          cached: await isKept(found),
+          files: files.map(({ name, bytes, sha256 }) => ({ name, bytes, sha256 })),
+        };
+      }),
+    );
+  },
+
+  /** Whether the model loads without the network. */
+  async isCached(model: ModelSource): Promise<boolean> {
+    return isKept(await find(model));
+  },
+
+  /** Removes the model's files from this device; whether there were any. */
+  async delete(model: ModelSource): Promise<boolean> {
+    return removeKept(await find(model));
+  },
+};
+
+/** Memory taken now, in bytes. */
+export async function memoryUsage(): Promise<MemoryUsage> {
+  const running = SharedModel.every().flatMap((model) => {
+    const { info, bytes, found } = model;
+    return info === undefined ? [] : [{ id: found.id, bytes, device: info.device }];
+  });
+  return { wasm: await wasmBytes(), gpu: 0, models: running };
+}
+
+/** Frees the memory of one model, or of all. Calls under way finish first; a Translator loads its model again when used. */
+export async function unload(model?: ModelSource): Promise<void> {
+  const key = model === undefined ? undefined : (await find(model)).key;
+  const chosen = SharedModel.every().filter(({ found }) => key === undefined || found.key === key);
+  await Promise.all(chosen.map((loaded) => loaded.unload()));
+}

@@ -1,0 +1,51 @@
+// The entry for Node: the same surface over node:worker_threads, with models from the disk or the network.
+
+import { readFile } from 'node:fs/promises';
+import { pathToFileURL } from 'node:url';
+import { Worker } from 'node:worker_threads';
+import { usePlatform } from '../platform.js';
+import type { FromWorker } from '../protocol.js';
+
+usePlatform({
+  base: () => pathToFileURL(`${process.cwd()}/`).href,
+  models: 'models/',
+  spawn(events, url) {
+    const worker = new Worker(url ?? new URL('./worker.js', import.meta.url));
+    // An idle worker doesn't keep the process; an open call does.
+    let open = 0;
+    worker.unref();
+    worker.on('message', (message: FromWorker) => {
+      if (message.kind !== 'piece' && --open <= 0) worker.unref();
+      events.message(message);
+    });
+    worker.on('error', (error: unknown) => {
+      events.dead(error instanceof Error ? error.message : String(error));
+    });
+    return {
+      post: (message, transfer) => {
+        if (message.kind === 'abort') {
+          if (--open <= 0) worker.unref();
+        } else {
+          open++;
+          worker.ref();
+        }
+        worker.postMessage(message, transfer);
+      },
+      end: () => {
+        void worker.terminate();
+      },
+    };
+  },
+  fetch: async (url, init) => {
+    if (url.protocol !== 'file:') return fetch(url, init);
+    try {
+      return new Response(await readFile(url));
+    } catch (error) {
+      const missing = error instanceof Error && 'code' in error && error.code === 'ENOENT';
+      return new Response(null, { status: missing ? 404 : 403 });
+    }
+  },
+  readable: async (blob) => new Uint8Array(await blob.arrayBuffer()),
+});
+
+export * from '../index.js';

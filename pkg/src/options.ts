@@ -1,0 +1,99 @@
+// Checks of the caller's options: nothing unknown is ignored, and names of other libraries are answered with ours.
+
+import { invalid, notSupported } from './errors.js';
+import type { DecodingOptions, ModelOptions, Precision } from './types.js';
+
+/** What other libraries call our options. */
+const OURS: Readonly<Record<string, string>> = {
+  dtype: 'precision',
+  quantized: 'precision',
+  src_lang: 'from',
+  source: 'from',
+  sourceLang: 'from',
+  tgt_lang: 'to',
+  target: 'to',
+  targetLang: 'to',
+  num_beams: 'beamSize',
+  beam_size: 'beamSize',
+  length_penalty: 'lengthPenalty',
+  max_new_tokens: 'maxNewTokens',
+  max_length: 'maxNewTokens',
+  progress_callback: 'monitor',
+  onProgress: 'monitor',
+  numThreads: 'threads',
+  n_threads: 'threads',
+  modelId: 'model',
+};
+
+const DEVICES: Readonly<Record<string, string>> = { wasm: 'cpu', gpu: 'webgpu' };
+
+export const MODEL_OPTIONS = ['model', 'device', 'precision', 'threads', 'signal', 'monitor'] as const;
+export const DECODING_OPTIONS = ['beamSize', 'lengthPenalty', 'wordPenalty', 'maxLengthFactor'] as const;
+
+/** Every own name of `options` must be among `allowed`. */
+export function checkNames(options: unknown, allowed: readonly string[], place: string): void {
+  if (options === undefined) return;
+  if (typeof options !== 'object' || options === null) {
+    throw invalid('options', `${place} takes an object, got ${options === null ? 'null' : typeof options}`);
+  }
+  for (const name of Object.keys(options)) {
+    if (allowed.includes(name)) continue;
+    const ours = OURS[name];
+    const known =
+      ours !== undefined && allowed.includes(ours)
+        ? `it is called ${ours} here`
+        : `it has ${allowed.join(', ')}`;
+    throw invalid(name, `${place} has no such option; ${known}`);
+  }
+}
+
+/** The options that every way of loading a model has in common. */
+export function checkModelOptions({ device, precision, threads, signal, monitor }: ModelOptions): Precision {
+  if (device === 'webgpu') throw notSupported("device: 'webgpu'");
+  if (device !== undefined && device !== 'auto' && device !== 'cpu') {
+    const ours = DEVICES[device as string];
+    const known = ours === undefined ? "'auto', 'webgpu' or 'cpu'" : `'${ours}' here`;
+    throw invalid('device', `${known}, got ${JSON.stringify(device)}`);
+  }
+  if (precision !== undefined && precision !== 'auto' && precision !== 'float32' && precision !== 'int8') {
+    throw invalid('precision', `'auto', 'float32' or 'int8', got ${JSON.stringify(precision)}`);
+  }
+  if (threads !== undefined && threads !== 'auto') {
+    if (!Number.isInteger(threads) || threads < 1) {
+      throw invalid('threads', `'auto' or a whole number above 0, got ${JSON.stringify(threads)}`);
+    }
+    if (threads > 1) throw notSupported('threads above 1');
+  }
+  checkSignal(signal);
+  if (monitor !== undefined && typeof monitor !== 'function') throw invalid('monitor', 'a function expected');
+  return precision ?? 'auto';
+}
+
+export function checkSignal(signal: AbortSignal | undefined): void {
+  if (signal !== undefined && typeof (signal as { aborted?: unknown }).aborted !== 'boolean') {
+    throw invalid('signal', 'an AbortSignal expected');
+  }
+  signal?.throwIfAborted();
+}
+
+/** Picks the decoding options out of `options`; their values are checked where they are used. */
+export function decodingOf(options: DecodingOptions): DecodingOptions {
+  const picked: DecodingOptions = {};
+  for (const name of DECODING_OPTIONS) {
+    const value = options[name];
+    if (value === undefined) continue;
+    if (typeof value !== 'number') throw invalid(name, `a number expected, got ${JSON.stringify(value)}`);
+    picked[name] = value;
+  }
+  return picked;
+}
+
+export function checkHtml(html: boolean | undefined): void {
+  if (html !== undefined && typeof html !== 'boolean') throw invalid('html', 'true or false expected');
+  if (html === true) throw notSupported('html: true');
+}
+
+export function checkText(text: unknown): asserts text is string {
+  if (typeof text !== 'string')
+    throw invalid('text', `a string expected, got ${text === null ? 'null' : typeof text}`);
+}

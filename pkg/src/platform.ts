@@ -1,0 +1,73 @@
+// What differs between a browser and Node: how a worker starts, and what addresses are relative to.
+
+import type { FromWorker, ToWorker } from './protocol.js';
+
+/** A running worker, seen from the page. */
+export interface WorkerPort {
+  post(message: ToWorker, transfer: ArrayBuffer[]): void;
+  end(): void;
+}
+
+/** What a worker tells the page: its messages, or that it could not start or has died. */
+export interface WorkerEvents {
+  message(message: FromWorker): void;
+  /** `reason` is for people; nothing comes after it. */
+  dead(reason: string): void;
+}
+
+export interface Platform {
+  /** The address that relative addresses start from. */
+  base(): string;
+  /** Default of `modelBase`. */
+  readonly models: string;
+  /** Starts the worker; `url` overrides its own script. */
+  spawn(events: WorkerEvents, url: URL | undefined): WorkerPort;
+  readonly fetch: (url: URL, init: RequestInit) => Promise<Response>;
+  /** A Blob in the form that this platform's worker reads by ranges without waiting. */
+  readable(blob: Blob): Promise<Blob | Uint8Array<ArrayBuffer>>;
+}
+
+function start(url: URL | undefined): Worker {
+  // The literal form is what bundlers look for.
+  if (url === undefined) {
+    return new Worker(new URL('./worker.js', import.meta.url), { type: 'module', name: 'multihead' });
+  }
+  return new Worker(url, { type: 'module', name: 'multihead' });
+}
+
+const browser: Platform = {
+  base: () => (typeof document === 'undefined' ? location.href : document.baseURI),
+  models: '/models/',
+  spawn(events, url) {
+    const worker = start(url);
+    worker.addEventListener('message', ({ data }: MessageEvent<FromWorker>) => {
+      events.message(data);
+    });
+    worker.addEventListener('error', (event) => {
+      event.preventDefault();
+      const where = (url ?? new URL('./worker.js', import.meta.url)).href;
+      events.dead(event.message || `${where} could not be loaded; see configure({ workerUrl })`);
+    });
+    return {
+      post: (message, transfer) => {
+        worker.postMessage(message, transfer);
+      },
+      end: () => {
+        worker.terminate();
+      },
+    };
+  },
+  fetch: (url, init) => fetch(url, init),
+  readable: (blob) => Promise.resolve(blob),
+};
+
+let current = browser;
+
+export function platform(): Platform {
+  return current;
+}
+
+/** Set once by the entry for Node. */
+export function usePlatform(other: Platform): void {
+  current = other;
+}

@@ -1,0 +1,30 @@
+// Download progress as the W3C's monitor sees it: `loaded` goes from 0 to `total` = 1 over all files together.
+
+import type { CreateMonitor, DownloadProgressEvent } from './types.js';
+
+class Progress extends Event implements DownloadProgressEvent {
+  readonly loaded: number;
+  readonly total = 1;
+  readonly lengthComputable = true;
+
+  constructor(loaded: number) {
+    super('downloadprogress');
+    this.loaded = loaded;
+  }
+}
+
+/** Makes the monitor that `setUp` (the caller's option) fills with listeners, and returns how to report a fraction to it. */
+export function monitored(setUp: ((monitor: CreateMonitor) => void) | undefined): (loaded: number) => void {
+  if (setUp === undefined) return () => undefined;
+  const monitor = new EventTarget() as CreateMonitor;
+  monitor.ondownloadprogress = null;
+  setUp(monitor);
+  let last = -1;
+  return (loaded) => {
+    if (loaded <= last) return;
+    last = loaded;
+    const event = new Progress(loaded);
+    monitor.dispatchEvent(event);
+    monitor.ondownloadprogress?.(event);
+  };
+}

@@ -1,0 +1,162 @@
+// Models in memory: loaded once however many ask, shared by their users, loaded again after a trap.
+
+import { abortable } from './abort.js';
+import { engine, type Engine } from './engine.js';
+import { loadFiles, totalBytes } from './loader.js';
+import { platform } from './platform.js';
+import type { FileMessage, TranslationFiles } from './protocol.js';
+import { translationRoles, type FoundModel } from './sources.js';
+import type { LoadedInfo, Precision } from './types.js';
+
+/** A model that the worker holds, under its number there. */
+export interface RunningModel {
+  engine: Engine;
+  number: number;
+  info: LoadedInfo;
+}
+
+interface Loading {
+  promise: Promise<RunningModel>;
+  running: RunningModel | undefined;
+  stop: AbortController;
+  waiting: number;
+  reports: Set<(loaded: number) => void>;
+  /** The last fraction reported, for those who come later. */
+  loaded: number;
+}
+
+const all = new Map<string, SharedModel>();
+let nextNumber = 1;
+
+/** One model at one precision. */
+export class SharedModel {
+  /** Stays in memory without users (because translate() used it) until unload(). */
+  kept = false;
+  readonly found: FoundModel;
+  readonly #precision: Precision;
+  readonly #key: string;
+  #users = 0;
+  #loading: Loading | undefined;
+
+  private constructor(found: FoundModel, precision: Precision, key: string) {
+    this.found = found;
+    this.#precision = precision;
+    this.#key = key;
+  }
+
+  /** The one for these files and this precision; counts as a user until `release()`. */
+  static use(found: FoundModel, precision: Precision): SharedModel {
+    const key = `${precision} ${found.key}`;
+    const model = all.get(key) ?? new SharedModel(found, precision, key);
+    all.set(key, model);
+    model.#users++;
+    return model;
+  }
+
+  static every(): SharedModel[] {
+    return [...all.values()];
+  }
+
+  /** What is known of it once it is loaded. */
+  get info(): LoadedInfo | undefined {
+    return this.#loading?.running?.info;
+  }
+
+  get bytes(): number {
+    return totalBytes(this.found) ?? 0;
+  }
+
+  /** One user less. The last one frees the memory, unless the model is kept. */
+  release(): void {
+    this.#users--;
+    if (this.#users === 0 && !this.kept) void this.unload();
+  }
+
+  /** Loaded and running. Loads it where it is not; the signal stops this call only, the last caller's also the work. */
+  async ready(signal?: AbortSignal, report?: (loaded: number) => void): Promise<RunningModel> {
+    signal?.throwIfAborted();
+    const { running } = this.#loading ?? {};
+    if (running !== undefined) {
+      if (running.engine.alive) return running;
+      this.#loading = undefined;
+    }
+    const loading = (this.#loading ??= this.#load());
+    loading.waiting++;
+    if (report !== undefined) {
+      loading.reports.add(report);
+      report(loading.loaded);
+    }
+    try {
+      return await abortable(loading.promise, signal);
+    } finally {
+      loading.waiting--;
+      if (report !== undefined) loading.reports.delete(report);
+      if (loading.waiting === 0 && loading.running === undefined) {
+        loading.stop.abort(new DOMException('nobody waits for the model any more', 'AbortError'));
+        if (this.#loading === loading) this.#loading = undefined;
+      }
+    }
+  }
+
+  /** Frees its memory once its open calls are done. Its users load it again when they call. */
+  async unload(): Promise<void> {
+    const loading = this.#loading;
+    this.#loading = undefined;
+    this.kept = false;
+    if (this.#users === 0) all.delete(this.#key);
+    const { running } = loading ?? {};
+    if (running === undefined) loading?.stop.abort(new DOMException('the model was unloaded', 'AbortError'));
+    else await running.engine.unload(running.number);
+  }
+
+  #load(): Loading {
+    const loading: Loading = {
+      promise: Promise.reject(new Error('not started')),
+      running: undefined,
+      stop: new AbortController(),
+      waiting: 0,
+      reports: new Set(),
+      loaded: 0,
+    };
+    loading.promise.catch(() => undefined);
+    loading.promise = this.#start(loading);
+    loading.promise.catch(() => {
+      if (this.#loading === loading) this.#loading = undefined;
+    });
+    return loading;
+  }
+
+  async #start(loading: Loading): Promise<RunningModel> {
+    const { signal } = loading.stop;
+    const loaded = await loadFiles(this.found, signal, (fraction) => {
+      loading.loaded = fraction;
+      for (const report of loading.reports) report(fraction);
+    });
+    const roles = translationRoles(this.found.id, loaded);
+    const files = Object.fromEntries(
+      await Promise.all(
+        Object.entries(roles).map(async ([role, { name, blob }]): Promise<[string, FileMessage]> => {
+          return [role, { name, data: await platform().readable(blob) }];
+        }),
+      ),
+    ) as unknown as TranslationFiles;
+    signal.throwIfAborted();
+    const worker = engine();
+    const number = nextNumber++;
+    worker.models.add(number);
+    try {
+      const { precision } = await worker.request(
+        'load',
+        { model: number, files, precision: this.#precision },
+        { signal },
+      );
+      const info: LoadedInfo = { device: 'cpu', deviceReason: 'the GPU path is not built yet', precision };
+      loading.running = { engine: worker, number, info };
+      return loading.running;
+    } catch (thrown) {
+      // The worker may have it already when an abort crosses its answer.
+      void worker.unload(number).catch(() => undefined);
+      throw thrown;
+    }
+  }
+}

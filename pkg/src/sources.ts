@@ -1,0 +1,129 @@
+// From what the caller names as a model to the list of its files.
+
+import type { CatalogueModel } from './catalogue.js';
+import { catalogue } from './catalogue.js';
+import { absolute, modelBase } from './configure.js';
+import { invalid, MultiheadError, notSupported } from './errors.js';
+import type { FileRole } from './protocol.js';
+import type { ModelSource } from './types.js';
+
+/** A file to load: from an address, with size and hash where the index knows them, or given by the caller. */
+export interface SourceFile {
+  name: string;
+  role?: string;
+  origin: URL | Blob;
+  bytes?: number;
+  sha256?: string;
+}
+
+/** A model found: `key` is the same for the same files. */
+export interface FoundModel {
+  id: string;
+  key: string;
+  from?: string;
+  to?: string;
+  files: SourceFile[];
+}
+
+/** Numbers given Blobs apart, so that two models by name with equal names stay two. */
+const givenNumbers = new WeakMap<object, number>();
+let givenCount = 0;
+
+function numberOf(file: object): number {
+  const number = givenNumbers.get(file) ?? ++givenCount;
+  givenNumbers.set(file, number);
+  return number;
+}
+
+export function fromCatalogue(model: CatalogueModel, base: URL): FoundModel {
+  const place = new URL(model.base, base);
+  return {
+    id: model.id,
+    key: place.href,
+    ...(model.from === undefined ? {} : { from: model.from }),
+    ...(model.to === undefined ? {} : { to: model.to }),
+    files: model.files.map((file) => ({ ...file, origin: new URL(file.name, place) })),
+  };
+}
+
+/** Finds `source`: an id of the index, the URL of a folder that an index describes, or files by name. */
+export async function find(source: ModelSource): Promise<FoundModel> {
+  if (typeof source === 'object' && !(source instanceof URL)) return given(source.files);
+  const text = String(source);
+  if (text.endsWith('/')) return folder(absolute(text, 'model'));
+  if (source instanceof URL || /^[a-z][a-z0-9+.-]*:/i.test(text) || /\.\w+$/.test(text)) {
+    throw notSupported('a model given as the address of one file');
+  }
+  if (text.includes('/')) throw notSupported('a model given as "owner/name"');
+  const base = modelBase();
+  const models = await catalogue(base);
+  const model = models.find(({ id }) => id === text);
+  if (model === undefined) throw unknown(text, models, base);
+  return fromCatalogue(model, base);
+}
+
+function unknown(id: string, models: readonly CatalogueModel[], base: URL): MultiheadError {
+  const there = models.map((model) => model.id).join(', ') || 'none';
+  return new MultiheadError(`no model "${id}" in the index of ${base.href}; there: ${there}`, {
+    code: 'model-not-found',
+    option: 'model',
+  });
+}
+
+/** A folder is described by the index beside it: `…/models/en-pt/` by `…/models/index.json`. */
+async function folder(place: URL): Promise<FoundModel> {
+  const base = new URL('../', place);
+  const id = decodeURIComponent(place.pathname.slice(base.pathname.length, -1));
+  const models = await catalogue(base);
+  const model = models.find((entry) => entry.id === id);
+  if (model === undefined) throw unknown(id, models, base);
+  return fromCatalogue(model, base);
+}
+
+function given(files: Record<string, string | URL | Blob | ArrayBuffer>): FoundModel {
+  const names = Object.entries(files);
+  if (names.length === 0) throw invalid('model', 'files: {} names no file');
+  const keys: string[] = [];
+  const found = names.map(([name, file]): SourceFile => {
+    if (typeof file === 'string' || file instanceof URL) {
+      const origin = absolute(file, 'model');
+      keys.push(`${name}=${origin.href}`);
+      return { name, origin };
+    }
+    if (!(file instanceof Blob) && !(file instanceof ArrayBuffer)) {
+      throw invalid('model', `files["${name}"] is neither an address nor a Blob nor an ArrayBuffer`);
+    }
+    keys.push(`${name}#${numberOf(file)}`);
+    const origin = file instanceof Blob ? file : new Blob([file]);
+    return { name, origin, bytes: origin.size };
+  });
+  return { id: names.map(([name]) => name).join('+'), key: keys.join(' '), files: found };
+}
+
+/** Roles by the role or the name that an index gives, in the words of ours and of Firefox-Translations'. */
+const ROLES: readonly (readonly [FileRole, RegExp])[] = [
+  ['targetVocab', /^(trg|target)_?vocab(\b.*\.spm)?$/i],
+  ['sourceVocab', /^((src|source)_?)?vocab(\b.*\.spm)?$/i],
+  ['shortlist', /^(lex|shortlist|lexicalShortlist)(\b.*\.bin)?$/i],
+  ['model', /^model(\b.*\.bin)?$/i],
+];
+
+/** The files of a translation model by role. */
+export function translationRoles<File extends { name: string; role?: string }>(
+  id: string,
+  files: readonly File[],
+): Partial<Record<FileRole, File>> & { model: File; sourceVocab: File } {
+  const roles: Partial<Record<FileRole, File>> = {};
+  for (const file of files) {
+    const role = ROLES.find(([, pattern]) => pattern.test(file.role ?? file.name))?.[0];
+    if (role !== undefined) roles[role] ??= file;
+  }
+  const { model, sourceVocab } = roles;
+  if (model === undefined || sourceVocab === undefined) {
+    throw new MultiheadError(
+      `${id}: a translation model has a model*.bin and a vocab*.spm (or srcvocab and trgvocab) file; there: ${files.map(({ name }) => name).join(', ')}`,
+      { code: 'model-unsupported', option: 'model' },
+    );
+  }
+  return { ...roles, model, sourceVocab };
+}

@@ -1,0 +1,80 @@
+// translate(): one call from text to text. The model stays loaded for the next call, until unload().
+
+import { abortable } from './abort.js';
+import { invalid, notSupported } from './errors.js';
+import { language } from './languages.js';
+import {
+  checkHtml,
+  checkModelOptions,
+  checkNames,
+  checkText,
+  DECODING_OPTIONS,
+  decodingOf,
+  MODEL_OPTIONS,
+} from './options.js';
+import { monitored } from './progress.js';
+import { SharedModel } from './shared-model.js';
+import { find, type FoundModel } from './sources.js';
+import { findModel, run } from './translation.js';
+import type { LoadedInfo, ModelOptions, TranslateOptions } from './types.js';
+
+const NAMES = ['from', 'to', 'html', ...MODEL_OPTIONS, ...DECODING_OPTIONS];
+
+export function translate(text: string, options: TranslateOptions): Promise<string>;
+export function translate(texts: readonly string[], options: TranslateOptions): Promise<string[]>;
+export function translate(
+  input: string | readonly string[],
+  options: TranslateOptions,
+): Promise<string | string[]>;
+/** Translates a text, or each text of a list on its own. */
+export async function translate(
+  input: string | readonly string[],
+  options: TranslateOptions,
+): Promise<string | string[]> {
+  checkNames(options, NAMES, 'translate()');
+  const texts: readonly unknown[] = Array.isArray(input) ? (input as readonly unknown[]) : [input];
+  const checked = texts.map((text) => {
+    checkText(text);
+    return text;
+  });
+  const decoding = decodingOf(options);
+  checkHtml(options.html);
+  const translated = await withModel(options, ({ model, signal }) =>
+    run(model, checked, decoding, 'text', signal),
+  );
+  return Array.isArray(input) ? [...translated] : (translated[0] ?? '');
+}
+
+/** Loads what translate() with these options will use, and keeps it. */
+export async function warmup(options: ModelOptions | TranslateOptions): Promise<LoadedInfo> {
+  checkNames(options, NAMES, 'warmup()');
+  return withModel(options, async ({ model, signal }) => (await model.ready(signal)).info);
+}
+
+async function withModel<T>(
+  options: ModelOptions & Partial<TranslateOptions>,
+  work: (loaded: { model: SharedModel; signal: AbortSignal | undefined }) => Promise<T>,
+): Promise<T> {
+  const { signal } = options;
+  const precision = checkModelOptions(options);
+  const report = monitored(options.monitor);
+  const model = SharedModel.use(await abortable(chosen(options), signal), precision);
+  try {
+    await model.ready(signal, report);
+    model.kept = true;
+    return await work({ model, signal });
+  } finally {
+    model.release();
+  }
+}
+
+async function chosen({ model, from, to }: ModelOptions & Partial<TranslateOptions>): Promise<FoundModel> {
+  if (to === undefined) {
+    if (model !== undefined) return find(model);
+    throw invalid('to', 'the language to translate to is missing');
+  }
+  const target = language(to, 'to');
+  if (from !== undefined) return findModel(model, language(from, 'from'), target);
+  if (model === undefined) throw notSupported('translate() without from (language detection)');
+  return find(model);
+}

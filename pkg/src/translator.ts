@@ -1,0 +1,187 @@
+// Translator: the W3C Translator API's shape over a model of this package.
+
+import { abortable } from './abort.js';
+import { destroyed, invalid, notSupported } from './errors.js';
+import { language } from './languages.js';
+import { availabilityOf } from './loader.js';
+import {
+  checkHtml,
+  checkModelOptions,
+  checkNames,
+  checkSignal,
+  checkText,
+  DECODING_OPTIONS,
+  decodingOf,
+  MODEL_OPTIONS,
+} from './options.js';
+import { monitored } from './progress.js';
+import { SharedModel } from './shared-model.js';
+import { findModel, findPair, run } from './translation.js';
+import type {
+  AttentionRequest,
+  Availability,
+  DecodingOptions,
+  Destroyable,
+  LoadedInfo,
+  TranslateCallOptions,
+  Translation,
+  TranslatorCreateCoreOptions,
+  TranslatorCreateOptions,
+} from './types.js';
+
+interface State {
+  model: SharedModel;
+  decoding: DecodingOptions;
+  /** Aborted by destroy(). */
+  life: AbortController;
+}
+
+/** Outside the class, so that its type stays the public one. */
+const states = new WeakMap<Translator, State>();
+
+const PAIR = ['sourceLanguage', 'targetLanguage'];
+const CREATE = [...PAIR, ...MODEL_OPTIONS, ...DECODING_OPTIONS];
+
+/** A loaded translation model for one pair of languages. Ends with `destroy()`. */
+export class Translator implements LoadedInfo, Destroyable {
+  readonly sourceLanguage: string;
+  readonly targetLanguage: string;
+  /** Text of any length is taken: it is split into sentences. */
+  readonly inputQuota: number = Infinity;
+  readonly device: 'webgpu' | 'cpu';
+  readonly deviceReason: string;
+  readonly precision: 'float32' | 'int8';
+
+  private constructor(pair: readonly [string, string], info: LoadedInfo, state: State) {
+    if (!((state as State | undefined)?.model instanceof SharedModel)) {
+      throw new TypeError('a Translator is made by Translator.create()');
+    }
+    [this.sourceLanguage, this.targetLanguage] = pair;
+    this.device = info.device;
+    this.deviceReason = info.deviceReason;
+    this.precision = info.precision;
+    states.set(this, state);
+  }
+
+  /** Whether the index has a model for the pair, and whether it is here already. */
+  static async availability(options: TranslatorCreateCoreOptions): Promise<Availability> {
+    checkNames(options, CREATE, 'Translator.availability()');
+    const from = language(options.sourceLanguage, 'sourceLanguage');
+    const found = await findPair(from, language(options.targetLanguage, 'targetLanguage'));
+    return found === undefined ? 'unavailable' : availabilityOf(found);
+  }
+
+  /** Loads the model of the pair, or the one named by `model`. */
+  static async create(options: TranslatorCreateOptions): Promise<Translator> {
+    checkNames(options, CREATE, 'Translator.create()');
+    const precision = checkModelOptions(options);
+    const decoding = decodingOf(options);
+    const from = language(options.sourceLanguage, 'sourceLanguage');
+    const to = language(options.targetLanguage, 'targetLanguage');
+    const report = monitored(options.monitor);
+    const found = await abortable(findModel(options.model, from, to), options.signal);
+    const model = SharedModel.use(found, precision);
+    try {
+      const { info } = await model.ready(options.signal, report);
+      const pair = [options.sourceLanguage, options.targetLanguage] as const;
+      return new Translator(pair, info, { model, decoding, life: new AbortController() });
+    } catch (thrown) {
+      model.release();
+      throw thrown;
+    }
+  }
+
+  async translate(text: string, options: TranslateCallOptions = {}): Promise<string> {
+    const { state, signal } = begin(this, text, options, 'translate()');
+    const [translated] = await run(state.model, [text], state.decoding, 'text', signal);
+    return translated ?? '';
+  }
+
+  /** The translation in pieces, each as soon as its sentence is done; joined they are what translate() gives. */
+  translateStreaming(text: string, options: TranslateCallOptions = {}): ReadableStream<string> {
+    const cancelled = new AbortController();
+    return new ReadableStream<string>({
+      start: (controller) => {
+        const work = async (): Promise<void> => {
+          const { state, signal } = begin(this, text, options, 'translateStreaming()');
+          await run(
+            state.model,
+            [text],
+            state.decoding,
+            'stream',
+            AbortSignal.any([signal, cancelled.signal]),
+            (piece) => {
+              controller.enqueue(piece);
+            },
+          );
+          controller.close();
+        };
+        work().catch((reason: unknown) => {
+          controller.error(reason);
+        });
+      },
+      cancel: (reason) => {
+        cancelled.abort(reason);
+      },
+    });
+  }
+
+  /** The translation with its sentences, tokens and alignments. */
+  async translateDetailed(
+    text: string,
+    options: TranslateCallOptions & { attention?: AttentionRequest } = {},
+  ): Promise<Translation> {
+    const { attention, ...others } = options;
+    if (attention !== undefined && attention !== false) throw notSupported('attention');
+    const { state, signal } = begin(this, text, others, 'translateDetailed()');
+    const [translation] = await run(state.model, [text], state.decoding, 'detail', signal);
+    return translation ?? { text: '', sentences: [] };
+  }
+
+  /** Attention of a given pair of texts. */
+  async align(
+    _source: string,
+    _target: string,
+    _options?: { signal?: AbortSignal; attention?: AttentionRequest },
+  ): Promise<Translation> {
+    throw notSupported('Translator.align()');
+  }
+
+  /** Tokens of the text. */
+  async measureInputUsage(text: string, options: { signal?: AbortSignal } = {}): Promise<number> {
+    const { state, signal } = begin(this, text, options, 'measureInputUsage()');
+    const { engine, number } = await state.model.ready(signal);
+    return engine.request('measure', { model: number, text }, { signal });
+  }
+
+  /** Stops its open calls and frees the model, unless others use it. */
+  destroy(): undefined {
+    const state = states.get(this);
+    if (state === undefined || state.life.signal.aborted) return;
+    state.life.abort(new DOMException('the Translator was destroyed', 'AbortError'));
+    state.model.release();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return Promise.resolve(this.destroy());
+  }
+}
+
+/** The checks at the start of every call, and the signal that stops it. */
+function begin(
+  translator: Translator,
+  text: unknown,
+  options: TranslateCallOptions,
+  method: string,
+): { state: State; signal: AbortSignal } {
+  checkText(text);
+  const allowed = method === 'measureInputUsage()' ? ['signal'] : ['signal', 'html'];
+  checkNames(options, allowed, `Translator.${method}`);
+  checkSignal(options.signal);
+  checkHtml(options.html);
+  const state = states.get(translator);
+  if (state === undefined) throw invalid('this', 'not a Translator');
+  const life = state.life.signal;
+  if (life.aborted) throw destroyed('Translator');
+  return { state, signal: options.signal === undefined ? life : AbortSignal.any([options.signal, life]) };
+}

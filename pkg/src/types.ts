@@ -1,0 +1,250 @@
+// The types of the public surface. Ranges are UTF-16 offsets, [start, end).
+// Typed arrays are declared over ArrayBuffer, so that results fit Blob, IndexedDB and WebGPU.
+
+/**
+ * "en-pt" (an id of the index), the URL of a folder (ends in "/") or of one file, or files by name.
+ * A Blob is read by ranges; an ArrayBuffer is copied, never detached.
+ */
+export type ModelSource = string | URL | { files: Record<string, string | URL | Blob | ArrayBuffer> };
+export type Device = 'auto' | 'webgpu' | 'cpu';
+/** Arithmetic of the matrix products. 'auto': int8 where the weights are quantised, else float32. */
+export type Precision = 'auto' | 'float32' | 'int8';
+export type Availability = 'unavailable' | 'downloadable' | 'downloading' | 'available';
+
+/** `loaded` runs from 0 to `total` over all files of the model together. */
+export interface DownloadProgressEvent extends Event {
+  readonly loaded: number;
+  readonly total: number;
+  readonly lengthComputable: boolean;
+}
+export interface CreateMonitor extends EventTarget {
+  ondownloadprogress: ((this: CreateMonitor, event: DownloadProgressEvent) => unknown) | null;
+  addEventListener(
+    type: 'downloadprogress',
+    listener: (this: CreateMonitor, event: DownloadProgressEvent) => unknown,
+    options?: boolean | AddEventListenerOptions,
+  ): void;
+  addEventListener(
+    type: string,
+    listener: EventListenerOrEventListenerObject,
+    options?: boolean | AddEventListenerOptions,
+  ): void;
+}
+export interface ModelOptions {
+  model?: ModelSource;
+  device?: Device;
+  precision?: Precision;
+  threads?: number | 'auto';
+  signal?: AbortSignal;
+  monitor?: (monitor: CreateMonitor) => void;
+}
+export interface Configuration {
+  /** Folder of the model index (`index.json`) and of the models' folders. Default: "/models/" of the page's origin. */
+  modelBase?: string | URL;
+  /** Folder of the `.wasm` files, where a bundler has moved them away from the scripts. */
+  wasmBase?: string | URL;
+  /** The worker's script, where a bundler has moved it away from the package. */
+  workerUrl?: string | URL;
+  /** 'none' keeps no model between visits. */
+  cache?: 'default' | 'none';
+  /** Bytes of WebAssembly memory that models may take together. */
+  memoryLimit?: number;
+  fetch?: typeof fetch;
+}
+export interface LoadedInfo {
+  readonly device: 'webgpu' | 'cpu';
+  readonly deviceReason: string;
+  readonly precision: Exclude<Precision, 'auto'>;
+}
+export interface Destroyable {
+  destroy(): undefined;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+
+// ---- translation
+
+export interface DecodingOptions {
+  /** Hypotheses kept at each step; 1 is greedy. */
+  beamSize?: number;
+  /** Exponent α of the length normalisation score / lengthᵅ. */
+  lengthPenalty?: number;
+  /** Cost of each token. */
+  wordPenalty?: number;
+  /** Longest output, as a multiple of the source's tokens. */
+  maxLengthFactor?: number;
+}
+export interface TranslateOptions extends ModelOptions, DecodingOptions {
+  from?: string;
+  to: string;
+  html?: boolean;
+}
+export interface TranslatorCreateCoreOptions {
+  sourceLanguage: string;
+  targetLanguage: string;
+}
+export interface TranslatorCreateOptions extends TranslatorCreateCoreOptions, ModelOptions, DecodingOptions {}
+export interface TranslateCallOptions {
+  signal?: AbortSignal;
+  html?: boolean;
+}
+export interface Translation {
+  text: string;
+  sentences: TranslatedSentence[];
+}
+export interface TranslatedSentence {
+  source: [number, number];
+  target: [number, number];
+  /**
+   * Without the end token, whose column and row are the last of `alignment` (its range is empty).
+   * Empty where text was passed through.
+   */
+  sourceTokens: Token[];
+  targetTokens: Token[];
+  /** One row per target token, one column per source token, each with the end token's last; rows sum to 1. */
+  alignment: Float32Array<ArrayBuffer>;
+  score: number;
+  attention?: Attention;
+}
+export interface Token {
+  id: number;
+  text: string;
+  range: [number, number];
+}
+
+// ---- attention
+
+export type AttentionRequest =
+  | boolean
+  | {
+      layers?: readonly number[];
+      heads?: readonly number[];
+      kinds?: readonly ('encoder' | 'decoder' | 'cross')[];
+    };
+export interface AttentionWeights {
+  /** [layers, heads, queryLen, keyLen] */
+  weights: Float32Array<ArrayBuffer>;
+  layers: number[];
+  heads: number[];
+  queryLen: number;
+  keyLen: number;
+  queryTokens: Token[];
+  keyTokens: Token[];
+}
+export interface Attention {
+  encoder?: AttentionWeights;
+  decoder?: AttentionWeights;
+  cross?: AttentionWeights;
+}
+
+// ---- language models
+
+export interface TextPart {
+  type: 'text';
+  value: string;
+}
+export interface ChatMessage {
+  role: 'system' | 'user' | 'assistant';
+  content: string | TextPart[];
+  prefix?: boolean;
+}
+export type Prompt = string | ChatMessage[];
+export interface SamplingOptions {
+  temperature?: number;
+  topK?: number;
+  topP?: number;
+  minP?: number;
+  repetitionPenalty?: number;
+  seed?: number;
+}
+export interface PromptOptions extends SamplingOptions {
+  maxNewTokens?: number;
+  stop?: readonly string[];
+  signal?: AbortSignal;
+}
+export interface GenerateOptions extends ModelOptions, PromptOptions {}
+export interface LanguageModelCreateOptions extends ModelOptions, SamplingOptions {
+  initialPrompts?: ChatMessage[];
+  contextWindow?: number;
+  kvCache?: 'float' | 'int8';
+  expectedInputs?: { type: 'text'; languages?: string[] }[];
+  expectedOutputs?: { type: 'text'; languages?: string[] }[];
+}
+export interface Completion {
+  text: string;
+  tokens: Token[];
+  finishReason: 'stop' | 'length';
+  logprobs?: Float32Array<ArrayBuffer>;
+  attention?: Attention;
+  stats: {
+    promptTokens: number;
+    cachedTokens: number;
+    promptMs: number;
+    newTokens: number;
+    newMs: number;
+  };
+}
+
+// ---- encoders
+
+export interface EmbedOptions extends ModelOptions {
+  pooling?: 'mean' | 'cls' | 'max';
+  normalize?: boolean;
+  tooLong?: 'truncate' | 'error';
+}
+export interface Embedding {
+  vector: Float32Array<ArrayBuffer>;
+  truncated: boolean;
+  tokens: Token[];
+  attention?: Attention;
+}
+export interface EncoderCallOptions extends ModelOptions {
+  tooLong?: 'truncate' | 'error';
+}
+export interface Classification {
+  labels: { label: string; score: number }[];
+  truncated: boolean;
+}
+export interface TaggedTokens {
+  entities: { label: string; score: number; text: string; range: [number, number] }[];
+  truncated: boolean;
+}
+export interface MaskFill {
+  candidates: { token: Token; score: number; text: string }[];
+  truncated: boolean;
+}
+export interface Transliteration {
+  text: string;
+  candidates: { text: string; probability: number; alignment: AttentionWeights }[];
+}
+
+// ---- page
+
+export interface PageTranslationOptions extends ModelOptions {
+  from?: string;
+  to: string;
+  observe?: boolean;
+}
+export interface PageTranslation extends Destroyable {
+  readonly done: Promise<void>;
+  readonly progress: { blocks: number; translated: number };
+  stop(): void;
+  restore(): void;
+}
+
+// ---- housekeeping
+
+export interface ModelInfo {
+  id: string;
+  tasks: string[];
+  from?: string;
+  to?: string;
+  bytes: number;
+  licence: string;
+  cached: boolean;
+  files: { name: string; bytes: number; sha256: string }[];
+}
+export interface MemoryUsage {
+  wasm: number;
+  gpu: number;
+  models: { id: string; bytes: number; device: 'webgpu' | 'cpu' }[];
+}

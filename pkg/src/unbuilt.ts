@@ -1,0 +1,201 @@
+// Members of the public surface that are not built yet: each rejects, naming itself.
+
+import { notSupported } from './errors.js';
+import type {
+  AttentionRequest,
+  Availability,
+  Classification,
+  Completion,
+  CreateMonitor,
+  Destroyable,
+  EmbedOptions,
+  Embedding,
+  EncoderCallOptions,
+  GenerateOptions,
+  LanguageModelCreateOptions,
+  LoadedInfo,
+  MaskFill,
+  ModelOptions,
+  PageTranslation,
+  PageTranslationOptions,
+  Prompt,
+  PromptOptions,
+  TaggedTokens,
+  Token,
+  Transliteration,
+} from './types.js';
+
+function failing(member: string): ReadableStream<string> {
+  return new ReadableStream({
+    start(controller) {
+      controller.error(notSupported(member));
+    },
+  });
+}
+
+export async function generate(_prompt: Prompt, _options?: GenerateOptions): Promise<string> {
+  throw notSupported('generate()');
+}
+
+export function generateStreaming(_prompt: Prompt, _options?: GenerateOptions): ReadableStream<string> {
+  return failing('generateStreaming()');
+}
+
+export function embed(text: string, options?: EmbedOptions): Promise<Float32Array<ArrayBuffer>>;
+export function embed(texts: readonly string[], options?: EmbedOptions): Promise<Float32Array<ArrayBuffer>[]>;
+export async function embed(
+  _input: string | readonly string[],
+  _options?: EmbedOptions,
+): Promise<Float32Array<ArrayBuffer> & Float32Array<ArrayBuffer>[]> {
+  throw notSupported('embed()');
+}
+
+export async function classify(
+  _text: string,
+  _options?: EncoderCallOptions & { topK?: number },
+): Promise<Classification> {
+  throw notSupported('classify()');
+}
+
+export async function tagTokens(_text: string, _options?: EncoderCallOptions): Promise<TaggedTokens> {
+  throw notSupported('tagTokens()');
+}
+
+export async function fillMask(
+  _text: string,
+  _options?: EncoderCallOptions & { topK?: number },
+): Promise<MaskFill> {
+  throw notSupported('fillMask()');
+}
+
+export async function transliterate(
+  _text: string,
+  _options?: ModelOptions & { beamSize?: number; candidates?: number },
+): Promise<Transliteration> {
+  throw notSupported('transliterate()');
+}
+
+export async function translateElement(
+  _root: Element | ShadowRoot | Document,
+  _options: PageTranslationOptions,
+): Promise<PageTranslation> {
+  throw notSupported('translateElement()');
+}
+
+export function installPolyfill(_options?: { force?: boolean }): string[] {
+  throw notSupported('installPolyfill()');
+}
+
+export class LanguageModel extends EventTarget implements LoadedInfo, Destroyable {
+  declare readonly device: 'webgpu' | 'cpu';
+  declare readonly deviceReason: string;
+  declare readonly precision: 'float32' | 'int8';
+  declare readonly contextUsage: number;
+  declare readonly contextWindow: number;
+  declare readonly topK: number;
+  declare readonly temperature: number;
+  declare oncontextoverflow: ((this: LanguageModel, event: Event) => unknown) | null;
+
+  private constructor() {
+    super();
+    throw notSupported('LanguageModel');
+  }
+
+  static async availability(_options?: LanguageModelCreateOptions): Promise<Availability> {
+    throw notSupported('LanguageModel.availability()');
+  }
+
+  static async create(_options?: LanguageModelCreateOptions): Promise<LanguageModel> {
+    throw notSupported('LanguageModel.create()');
+  }
+
+  static async params(): Promise<{
+    defaultTopK: number;
+    maxTopK: number;
+    defaultTemperature: number;
+    maxTemperature: number;
+  }> {
+    throw notSupported('LanguageModel.params()');
+  }
+
+  declare prompt: (input: Prompt, options?: PromptOptions) => Promise<string>;
+  declare promptStreaming: (input: Prompt, options?: PromptOptions) => ReadableStream<string>;
+  declare append: (input: Prompt, options?: { signal?: AbortSignal }) => Promise<undefined>;
+  declare clone: (options?: { signal?: AbortSignal }) => Promise<LanguageModel>;
+  declare complete: (
+    text: string,
+    options?: PromptOptions & { logprobs?: boolean; attention?: AttentionRequest },
+  ) => Promise<Completion>;
+  declare score: (
+    text: string,
+    options?: { signal?: AbortSignal },
+  ) => Promise<{ tokens: Token[]; logprobs: Float32Array<ArrayBuffer> }>;
+  declare tokenize: (text: string) => Promise<Token[]>;
+  declare detokenize: (ids: readonly number[]) => Promise<string>;
+  declare measureContextUsage: (input: Prompt, options?: { signal?: AbortSignal }) => Promise<number>;
+  declare destroy: () => undefined;
+  declare [Symbol.asyncDispose]: () => Promise<void>;
+}
+
+export class Embedder implements LoadedInfo, Destroyable {
+  declare readonly device: 'webgpu' | 'cpu';
+  declare readonly deviceReason: string;
+  declare readonly precision: 'float32' | 'int8';
+  declare readonly dimensions: number;
+  declare readonly maxTokens: number;
+
+  private constructor() {
+    throw notSupported('Embedder');
+  }
+
+  static async availability(_options?: ModelOptions): Promise<Availability> {
+    throw notSupported('Embedder.availability()');
+  }
+
+  static async create(_options?: EmbedOptions): Promise<Embedder> {
+    throw notSupported('Embedder.create()');
+  }
+
+  declare embed: {
+    (text: string, options?: { signal?: AbortSignal }): Promise<Float32Array<ArrayBuffer>>;
+    (texts: readonly string[], options?: { signal?: AbortSignal }): Promise<Float32Array<ArrayBuffer>[]>;
+  };
+  declare embedDetailed: (
+    texts: readonly string[],
+    options?: { signal?: AbortSignal; attention?: AttentionRequest },
+  ) => Promise<Embedding[]>;
+  declare tokenize: (text: string) => Promise<Token[]>;
+  declare destroy: () => undefined;
+  declare [Symbol.asyncDispose]: () => Promise<void>;
+}
+
+export class LanguageDetector implements Destroyable {
+  declare readonly expectedInputLanguages: readonly string[] | null;
+  declare readonly inputQuota: number;
+
+  private constructor() {
+    throw notSupported('LanguageDetector');
+  }
+
+  static async availability(_options?: {
+    expectedInputLanguages?: readonly string[];
+  }): Promise<Availability> {
+    throw notSupported('LanguageDetector.availability()');
+  }
+
+  static async create(_options?: {
+    expectedInputLanguages?: readonly string[];
+    signal?: AbortSignal;
+    monitor?: (monitor: CreateMonitor) => void;
+  }): Promise<LanguageDetector> {
+    throw notSupported('LanguageDetector.create()');
+  }
+
+  declare detect: (
+    input: string,
+    options?: { signal?: AbortSignal },
+  ) => Promise<{ detectedLanguage: string; confidence: number }[]>;
+  declare measureInputUsage: (input: string, options?: { signal?: AbortSignal }) => Promise<number>;
+  declare destroy: () => undefined;
+  declare [Symbol.asyncDispose]: () => Promise<void>;
+}
