@@ -63,7 +63,8 @@ export function serve(
 }
 
 class Server {
-  #wasm: Promise<Wasm> | undefined;
+  #compiling: Promise<Wasm> | undefined;
+  #wasm: Wasm | undefined;
   /** After a trap the wasm instance can't be used any more. */
   #trapped = false;
   #working = false;
@@ -89,12 +90,13 @@ class Server {
 
   async #handle(request: RequestMessage): Promise<void> {
     if (request.kind === 'start') {
-      this.#wasm = this.#compile(request.wasmBase);
-      await this.#wasm;
+      this.#compiling = this.#compile(request.wasmBase);
+      this.#wasm = await this.#compiling;
       this.#answer(request.call, undefined);
       return;
     }
-    const wasm = await this.#wasm;
+    // Once it is there, nothing is awaited, so that an abort can't overtake its call.
+    const wasm = this.#wasm ?? (await this.#compiling);
     if (wasm === undefined) throw new Error(`'${request.kind}' before 'start'`);
     switch (request.kind) {
       case 'load': {
@@ -179,7 +181,7 @@ class Server {
       this.#answer(request.call, request.want === 'detail' ? job.finish() : job.finishTexts());
     } catch (thrown) {
       queue.shift();
-      task.job?.free();
+      if (!isTrap(thrown)) task.job?.free();
       this.#fail(request.call, thrown);
     }
   }

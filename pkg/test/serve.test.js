@@ -1,0 +1,224 @@
+// The worker's queues, on a module whose model "translates" letter by letter to upper case.
+
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { serve } from '../dist/serve.js';
+
+/** What has happened, in order. @type {string[]} */
+let events = [];
+
+class Job {
+  /** @param {readonly string[]} texts */
+  constructor(texts) {
+    this.texts = texts;
+    this.place = 0;
+    this.taken = 0;
+  }
+
+  get text() {
+    return this.texts[0] ?? '';
+  }
+
+  get done() {
+    return this.place >= this.text.length;
+  }
+
+  async step() {
+    const letter = this.text[this.place++] ?? '';
+    if (letter === '!') throw { code: 'internal', message: 'an exclamation mark' };
+    if (letter === '#') throw new WebAssembly.RuntimeError('unreachable');
+    events.push(letter);
+  }
+
+  takeText() {
+    const start = this.taken;
+    this.taken = this.place;
+    return this.text.slice(start, this.taken).toUpperCase();
+  }
+
+  finishTexts() {
+    return this.texts.map((text) => text.toUpperCase());
+  }
+
+  finish() {
+    return this.texts.map((text) => ({
+      text: text.toUpperCase(),
+      sentences: [{ alignment: new Float32Array(4) }],
+    }));
+  }
+
+  free() {
+    events.push(`free ${this.text}`);
+  }
+}
+
+class TranslationModel {
+  precision = 'int8';
+
+  /** @param {{ model: { name: string } }} files */
+  constructor({ model }) {
+    if (model.name === 'damaged') {
+      throw { code: 'model-corrupt', message: 'damaged, byte 3', file: 'damaged', offset: 3 };
+    }
+  }
+
+  /** @param {string} text */
+  countTokens(text) {
+    return text.length;
+  }
+
+  /** @param {readonly string[]} texts */
+  start(texts) {
+    return new Job(texts);
+  }
+
+  free() {
+    events.push('free model');
+  }
+}
+
+/** A page's end with promises by call. */
+function connect() {
+  /** @type {Map<number, { pieces: string[], settle: (message: any) => void }>} */
+  const calls = new Map();
+  /** @type {any[]} */
+  const traps = [];
+  const receive = serve(
+    {
+      post(message, transfer) {
+        if (message.kind === 'trap') {
+          traps.push(message);
+          return;
+        }
+        structuredClone(message, { transfer });
+        const call = calls.get(message.call);
+        if (message.kind === 'piece') call?.pieces.push(message.text);
+        else call?.settle(message);
+      },
+    },
+    async () => /** @type {any} */ ({ memory: { buffer: new ArrayBuffer(65536) }, TranslationModel }),
+  );
+  let next = 1;
+  /** @param {any} request */
+  const ask = (request) => {
+    const call = next++;
+    /** @type {string[]} */
+    const pieces = [];
+    const promise = new Promise((settle) => {
+      calls.set(call, { pieces, settle });
+    });
+    receive({ ...request, call });
+    return Object.assign(promise, { call, pieces });
+  };
+  return { ask, receive, traps };
+}
+
+/** @param {string} text */
+const translation = (text, model = 1, want = 'text') => ({
+  kind: 'translate',
+  model,
+  texts: [text],
+  decoding: {},
+  want,
+});
+
+/** Lets the server work until `condition` holds. @param {() => boolean} condition */
+async function until(condition) {
+  do {
+    await new Promise((resolve) => {
+      setImmediate(resolve);
+    });
+  } while (!condition());
+}
+
+async function started() {
+  events = [];
+  const line = connect();
+  await line.ask({ kind: 'start' });
+  await line.ask({ kind: 'load', model: 1, files: { model: { name: 'a' } }, precision: 'auto' });
+  await line.ask({ kind: 'load', model: 2, files: { model: { name: 'b' } }, precision: 'auto' });
+  return line;
+}
+
+test('one model: calls one after the other; two models: in turn', async () => {
+  const { ask } = await started();
+  const answers = await Promise.all([
+    ask(translation('abcd')),
+    ask(translation('ef')),
+    ask(translation('wxyz', 2)),
+  ]);
+  assert.deepEqual(
+    answers.map(({ answer }) => answer),
+    [['ABCD'], ['EF'], ['WXYZ']],
+  );
+  assert.equal(events.join(''), 'awbxcydzef');
+});
+
+test('pieces come in order and make up the answer', async () => {
+  const { ask } = await started();
+  const call = ask(translation('hello', 1, 'stream'));
+  const { answer } = await call;
+  assert.deepEqual(call.pieces, ['H', 'E', 'L', 'L', 'O']);
+  assert.deepEqual(answer, ['HELLO']);
+});
+
+test('an abort frees its job and leaves the others', async () => {
+  const { ask, receive } = await started();
+  const first = ask(translation('a'.repeat(100_000)));
+  const queued = ask(translation('b'.repeat(100_000)));
+  const last = ask(translation('c'));
+  receive({ kind: 'abort', call: queued.call });
+  await until(() => events.length > 10);
+  receive({ kind: 'abort', call: first.call });
+  assert.deepEqual((await last).answer, ['C']);
+  assert(!events.includes('b'));
+  assert.equal(events.filter((event) => event.startsWith('free')).length, 1);
+  assert(events.filter((event) => event === 'a').length < 100_000);
+});
+
+test('a failed call leaves the others', async () => {
+  const { ask } = await started();
+  const answers = await Promise.all([ask(translation('ab!c')), ask(translation('d'))]);
+  assert.deepEqual(answers[0].error, { code: 'internal', message: 'an exclamation mark' });
+  assert.deepEqual(answers[1].answer, ['D']);
+});
+
+test('errors of loading keep their facts; a missing model is one', async () => {
+  const { ask } = await started();
+  const damaged = await ask({
+    kind: 'load',
+    model: 3,
+    files: { model: { name: 'damaged' } },
+    precision: 'auto',
+  });
+  assert.deepEqual(damaged.error, {
+    code: 'model-corrupt',
+    message: 'damaged, byte 3',
+    file: 'damaged',
+    offset: 3,
+  });
+  assert.match((await ask(translation('a', 3))).error.message, /no model 3/);
+});
+
+test('a trap is told once, and nothing is answered after it', async () => {
+  const { ask, traps } = await started();
+  void ask(translation('a#b'));
+  await until(() => traps.length > 0);
+  assert.deepEqual(traps, [{ kind: 'trap', reason: 'unreachable' }]);
+  let answered = false;
+  void ask({ kind: 'measure', model: 1, text: 'a' }).then(() => {
+    answered = true;
+  });
+  for (let turn = 0; turn < 20; turn++) await until(() => true);
+  assert(!answered);
+});
+
+test('a model is unloaded after its open calls', async () => {
+  const { ask } = await started();
+  const call = ask(translation('ab'));
+  const gone = ask({ kind: 'unload', model: 1 });
+  assert.deepEqual((await call).answer, ['AB']);
+  await gone;
+  assert.equal(events.join(' '), 'a b free model');
+  assert.match((await ask({ kind: 'measure', model: 1, text: 'a' })).error.message, /no model 1/);
+});

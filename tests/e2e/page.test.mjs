@@ -1,0 +1,218 @@
+// The demo page in Chromium, as a person uses it.
+
+import assert from 'node:assert/strict';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { launchChromium } from './chromium.mjs';
+import { translateNatively } from './native.mjs';
+import { startServer } from './server.mjs';
+
+const TEXT = 'The cat sleeps on the warm stones. Nobody wants to wake it up.';
+
+/** @type {Awaited<ReturnType<typeof startServer>>} */
+let server;
+/** @type {Awaited<ReturnType<typeof launchChromium>>} */
+let browser;
+
+before(async () => {
+  server = await startServer();
+  browser = await launchChromium();
+});
+after(async () => {
+  await browser.close();
+  await server.close();
+});
+
+/** @param {import('playwright-core').BrowserContextOptions} [options] */
+async function open(options = {}) {
+  server.state.fault = undefined;
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
+  const page = await context.newPage();
+  /** @type {string[]} */
+  const problems = [];
+  page.on('pageerror', (error) => problems.push(error.message));
+  page.on('console', (message) => {
+    if (message.type() === 'error' || message.type() === 'warning') problems.push(message.text());
+  });
+  return {
+    page,
+    problems,
+    source: page.getByRole('textbox', { name: 'Text to translate' }),
+    target: page.getByRole('status', { name: 'Translation' }),
+    done: () => page.getByText(/words\/s/).waitFor({ timeout: 60_000 }),
+    close: () => context.close(),
+  };
+}
+
+test('types English, sees the Portuguese of the native command line', async () => {
+  const [expected] = await translateNatively('en-pt', [TEXT]);
+  const { page, source, target, done, problems, close } = await open();
+  await page.goto(`${server.origin}/`);
+  await source.pressSequentially(TEXT, { delay: 5 });
+  await done();
+  await page.waitForFunction((text) => document.querySelector('output')?.textContent === text, expected);
+  assert.equal(await target.getAttribute('lang'), 'pt');
+  assert.deepEqual(problems, []);
+  await close();
+});
+
+test('swaps the languages and takes the translation along', async () => {
+  const { page, source, target, done, close } = await open();
+  await page.goto(`${server.origin}/`);
+  await source.fill('Good morning!');
+  await done();
+  const portuguese = await target.textContent();
+  await page.getByRole('button', { name: 'Swap languages' }).click();
+  assert.equal(await source.inputValue(), portuguese);
+  assert.equal(await page.getByRole('combobox', { name: 'Translate from' }).inputValue(), 'pt');
+  const [expected] = await translateNatively('pt-en', [portuguese ?? '']);
+  await page.waitForFunction((text) => document.querySelector('output')?.textContent === text, expected);
+  assert.match(page.url(), /#pt-en$/);
+  await close();
+});
+
+test('the newest input wins', async () => {
+  const { page, source, close } = await open();
+  await page.goto(`${server.origin}/`);
+  const long = `${TEXT} `.repeat(60);
+  await source.fill(long);
+  await page.waitForFunction(() => (document.querySelector('output')?.textContent ?? '') !== '');
+  await source.fill('Thank you.');
+  const [expected] = await translateNatively('en-pt', ['Thank you.']);
+  await page.waitForFunction((text) => document.querySelector('output')?.textContent === text, expected);
+  await close();
+});
+
+test('sentences appear one after the other', async () => {
+  const { page, source, done, close } = await open();
+  await page.goto(`${server.origin}/`);
+  await source.fill('Good morning.');
+  await done();
+  await page.evaluate(() => {
+    const output = document.querySelector('output');
+    globalThis.seenLengths = [];
+    new MutationObserver(() => seenLengths.push(output?.firstChild?.textContent?.length ?? 0)).observe(
+      /** @type {Node} */ (output),
+      { childList: true },
+    );
+  });
+  await source.fill(`${TEXT} `.repeat(40));
+  await page.waitForFunction(() => document.querySelector('output')?.getAttribute('aria-busy') === 'true');
+  await page.waitForFunction(() => document.querySelector('output')?.getAttribute('aria-busy') === 'false');
+  const lengths = await page.evaluate(() => seenLengths);
+  assert(lengths.length > 3, `${lengths.length} steps`);
+  assert.deepEqual(
+    lengths,
+    lengths.toSorted((a, b) => a - b),
+  );
+  await close();
+});
+
+test('faults of the server are said, with advice, and a second try works', async () => {
+  /** @type {[string, import('./server.mjs').Fault, RegExp][]} */
+  const faults = [
+    [
+      'no index',
+      (_, response, path) => {
+        if (path !== '/models/index.json') return false;
+        response.writeHead(404).end('no');
+        return true;
+      },
+      /no model index.*modelBase/,
+    ],
+    [
+      'a web page instead of a file',
+      (_, response, path) => {
+        if (!path.endsWith('.spm')) return false;
+        response.writeHead(200, { 'content-type': 'text/html' }).end('<!doctype html>');
+        return true;
+      },
+      /vocab\.enpt\.spm.*web page/,
+    ],
+    [
+      'a damaged file',
+      (_, response, path) => {
+        if (!path.endsWith('.spm')) return false;
+        response.end(Buffer.alloc(812_781));
+        return true;
+      },
+      /vocab\.enpt\.spm.*SHA-256/,
+    ],
+  ];
+  for (const [name, fault, message] of faults) {
+    const { page, source, done, close } = await open();
+    server.state.fault = fault;
+    await page.goto(`${server.origin}/`);
+    await source.fill('Good morning!');
+    const alert = page.getByRole('alert');
+    await alert.waitFor();
+    assert.match((await alert.textContent()) ?? '', message, name);
+    server.state.fault = undefined;
+    await page.getByRole('button', { name: 'Try again' }).click();
+    await done();
+    assert(await alert.isHidden(), name);
+    await close();
+  }
+});
+
+test('the keyboard reaches everything, and nothing is requested while translating', async () => {
+  const { page, source, done, close } = await open();
+  await page.goto(`${server.origin}/`);
+  await source.fill('Good morning!');
+  await done();
+  const start = server.state.requests.length;
+  await source.fill(TEXT);
+  await done();
+  await page.waitForTimeout(300);
+  assert.deepEqual(server.state.requests.slice(start), []);
+  await page.evaluate(() => {
+    /** @type {HTMLElement | null} */ (document.activeElement)?.blur();
+  });
+  /** @type {string[]} */
+  const reached = [];
+  for (let press = 0; press < 12; press++) {
+    await page.keyboard.press('Tab');
+    reached.push(
+      await page.evaluate(() => document.activeElement?.id || (document.activeElement?.textContent ?? '')),
+    );
+  }
+  for (const id of ['swap', 'source', 'clear', 'target', 'copy', 'A sign']) {
+    assert(reached.includes(id), `${id} is not among ${reached.join(', ')}`);
+  }
+  await close();
+});
+
+test('looks: nothing jumps, nothing overflows; screenshots are left to look at', async () => {
+  const folder = fileURLToPath(new URL('../../target/screenshots/', import.meta.url));
+  mkdirSync(folder, { recursive: true });
+  for (const width of [1280, 390]) {
+    for (const colorScheme of /** @type {const} */ (['light', 'dark'])) {
+      const { page, source, done, close } = await open({
+        viewport: { width, height: width === 390 ? 844 : 800 },
+        colorScheme,
+      });
+      await page.goto(`${server.origin}/`);
+      await page.evaluate(() => {
+        globalThis.layoutShift = 0;
+        new PerformanceObserver((list) => {
+          for (const entry of list.getEntries()) {
+            if ('value' in entry) layoutShift += Number(entry.value);
+          }
+        }).observe({ type: 'layout-shift', buffered: true });
+      });
+      await source.fill(TEXT);
+      await done();
+      await page.waitForTimeout(700);
+      const facts = await page.evaluate(() => ({
+        shifts: layoutShift,
+        overflow: document.documentElement.scrollWidth - document.documentElement.clientWidth,
+      }));
+      await page.screenshot({ path: join(folder, `page-${width}-${colorScheme}.png`) });
+      assert(facts.shifts < 0.01, `layout shift ${facts.shifts} at ${width}`);
+      assert.equal(facts.overflow, 0, `overflow at ${width}`);
+      await close();
+    }
+  }
+});

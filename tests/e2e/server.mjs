@@ -1,0 +1,81 @@
+// Serves the page, the package and the models to the tests, and damages answers when told to.
+
+import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { extname, join, normalize } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+
+/** @type {Record<string, string>} */
+const TYPES = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.mjs': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+  '.json': 'application/json',
+  '.wasm': 'application/wasm',
+};
+
+/**
+ * What a test does to an answer: return true once it has been given.
+ * @typedef {(request: import('node:http').IncomingMessage, response: import('node:http').ServerResponse, path: string) => boolean} Fault
+ */
+
+/**
+ * Starts a server on a free port. `/pkg/` and `/models/` are the repository's folders, the rest is `www/`.
+ * @param {{ isolated?: boolean }} [options]
+ */
+export async function startServer({ isolated = true } = {}) {
+  /** @type {{ fault: Fault | undefined, requests: string[] }} */
+  const state = { fault: undefined, requests: [] };
+  const server = createServer((request, response) => {
+    const path = decodeURIComponent(new URL(request.url ?? '/', 'http://localhost').pathname);
+    state.requests.push(path);
+    if (isolated) {
+      response.setHeader('cross-origin-opener-policy', 'same-origin');
+      response.setHeader('cross-origin-embedder-policy', 'require-corp');
+    }
+    response.setHeader('cache-control', 'no-store');
+    if (state.fault?.(request, response, path) === true) return;
+    void answer(response, path);
+  });
+  await new Promise((resolve) => {
+    server.listen(0, '127.0.0.1', () => {
+      resolve(undefined);
+    });
+  });
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('the server has no port');
+  return {
+    origin: `http://localhost:${address.port}`,
+    state,
+    close: () =>
+      new Promise((resolve) => {
+        server.close(resolve);
+        server.closeAllConnections();
+      }),
+  };
+}
+
+/** @param {string} path Of a URL. */
+export function fileOf(path) {
+  const known = /^\/(pkg|models|tests)\//.test(path);
+  const file = normalize(join(ROOT, known ? '.' : 'www', path));
+  return path.endsWith('/') ? join(file, 'index.html') : file;
+}
+
+/** @param {import('node:http').ServerResponse} response @param {string} path */
+async function answer(response, path) {
+  const file = fileOf(path);
+  try {
+    const { size } = await stat(file);
+    response.setHeader('content-type', TYPES[extname(file)] ?? 'application/octet-stream');
+    response.setHeader('content-length', size);
+    createReadStream(file).pipe(response);
+  } catch {
+    response.writeHead(404, { 'content-type': 'text/plain' }).end('not found');
+  }
+}
