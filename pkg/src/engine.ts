@@ -1,7 +1,7 @@
 // One worker and its open calls, seen from the page.
 
 import { absolute, configuration } from './configure.js';
-import { fromMessage, MultiheadError } from './errors.js';
+import { fromMessage, MultiheadError, reasonOf } from './errors.js';
 import { platform, type WorkerPort } from './platform.js';
 import type { FromWorker, Kind, RequestMessage, Requests } from './protocol.js';
 
@@ -15,6 +15,7 @@ export interface RequestOptions {
   signal?: AbortSignal | undefined;
   /** Gets the pieces of a streaming answer. */
   piece?: (text: string) => void;
+  transfer?: ArrayBuffer[];
 }
 
 /**
@@ -40,7 +41,7 @@ export class Engine {
           this.#receive(message);
         },
         dead: (reason) => {
-          this.#end(reason);
+          this.#end(gone(reason));
         },
       },
       workerUrl === undefined ? undefined : absolute(workerUrl, 'workerUrl'),
@@ -48,7 +49,7 @@ export class Engine {
     const start = { wasmBase: wasmBase === undefined ? undefined : absolute(wasmBase, 'wasmBase').href };
     // A worker that cannot start fails the calls that wait for it.
     this.request('start', start).catch((reason: unknown) => {
-      this.#end(reason instanceof Error ? reason.message : String(reason));
+      this.#end(reason instanceof MultiheadError ? reason : gone(reasonOf(reason)));
     });
   }
 
@@ -60,7 +61,7 @@ export class Engine {
   request<K extends Kind>(
     kind: K,
     ask: Requests[K]['ask'],
-    { signal, piece }: RequestOptions = {},
+    { signal, piece, transfer = [] }: RequestOptions = {},
   ): Promise<Requests[K]['answer']> {
     return new Promise((resolve, reject) => {
       if (this.#over !== undefined) throw this.#over;
@@ -84,7 +85,7 @@ export class Engine {
         reject: settle(reject),
         piece,
       });
-      this.#port.post({ kind, call, ...ask } as RequestMessage, []);
+      this.#port.post({ kind, call, ...ask } as RequestMessage, transfer);
     });
   }
 
@@ -96,12 +97,12 @@ export class Engine {
   }
 
   #restIfIdle(): void {
-    if (this.models.size === 0 && this.#calls.size === 0) this.#end('the last model was unloaded');
+    if (this.models.size === 0 && this.#calls.size === 0) this.#end(gone('the last model was unloaded'));
   }
 
   #receive(message: FromWorker): void {
     if (message.kind === 'trap') {
-      this.#end(`WebAssembly failed (${message.reason}); the next call starts a new worker`);
+      this.#end(gone(`WebAssembly failed (${message.reason}); the next call starts a new one`));
       return;
     }
     const call = this.#calls.get(message.call);
@@ -116,22 +117,26 @@ export class Engine {
     else call.resolve(message.answer);
   }
 
-  #end(reason: string): void {
+  #end(reason: MultiheadError): void {
     if (this.#over !== undefined) return;
-    this.#over = new MultiheadError(`the worker is gone: ${reason}`, { code: 'internal' });
+    this.#over = reason;
     this.#port.end();
-    for (const call of this.#calls.values()) call.reject(this.#over);
+    for (const call of this.#calls.values()) call.reject(reason);
     this.#calls.clear();
     this.#ended(this);
   }
+}
+
+function gone(reason: string): MultiheadError {
+  return new MultiheadError(`the worker is gone: ${reason}`, { code: 'internal' });
 }
 
 let shared: Engine | undefined;
 
 /** The engine that models share; started when there is none. `ended` is called when it goes. */
 export function engine(): Engine {
-  shared ??= new Engine((gone) => {
-    if (shared === gone) shared = undefined;
+  shared ??= new Engine((ended) => {
+    if (shared === ended) shared = undefined;
   });
   return shared;
 }

@@ -69,7 +69,8 @@ export class SharedModel {
   /** One user less. The last one frees the memory, unless the model is kept. */
   release(): void {
     this.#users--;
-    if (this.#users === 0 && !this.kept) void this.unload();
+    // A worker that dies meanwhile has freed it as well.
+    if (this.#users === 0 && !this.kept) this.unload().catch(() => undefined);
   }
 
   /** Loaded and running. Loads it where it is not; the signal stops this call only, the last caller's also the work. */
@@ -148,7 +149,7 @@ export class SharedModel {
       const { precision } = await worker.request(
         'load',
         { model: number, files, precision: this.#precision },
-        { signal },
+        { signal, transfer: buffersOf(files) },
       );
       const info: LoadedInfo = { device: 'cpu', deviceReason: 'the GPU path is not built yet', precision };
       loading.running = { engine: worker, number, info };
@@ -159,4 +160,11 @@ export class SharedModel {
       throw thrown;
     }
   }
+}
+
+/** Buffers that go over to the worker; Blobs are shared as they are. */
+function buffersOf(files: TranslationFiles): ArrayBuffer[] {
+  return Object.values(files).flatMap(({ data }: FileMessage) =>
+    data instanceof Uint8Array ? [data.buffer] : [],
+  );
 }

@@ -49,7 +49,7 @@ for (const [model, [from, to]] of /** @type {const} */ ([
 }
 
 test('alone, in a list and inside a paragraph, a sentence gives the same tokens', async () => {
-  const sentences = SENTENCES['en-pt'].slice(0, 6);
+  const sentences = SENTENCES['en-pt'].slice(0, 6).filter((text) => /[.!?]$/.test(text));
   const ids = await page.evaluate(async (texts) => {
     const translator = await multihead.Translator.create({ sourceLanguage: 'en', targetLanguage: 'pt' });
     const tokens = (
