@@ -67,7 +67,7 @@ function show(fresh, stale) {
 function showFault(error) {
   faultText.textContent = error instanceof Error ? error.message : String(error);
   fault.hidden = false;
-  status.textContent = 'Not translated';
+  status.textContent = source.value.trim() === '' ? 'Not ready' : 'Not translated';
   progress.classList.add('done');
 }
 

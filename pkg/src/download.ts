@@ -55,7 +55,7 @@ export async function download(
     const got = await hashOf(blob);
     signal.throwIfAborted();
     if (got !== wanted.sha256) {
-      const what = `its SHA-256 is ${got}, the index says ${wanted.sha256}; the file on the server is damaged or was replaced`;
+      const what = `its SHA-256 begins with ${got.slice(0, 12)}, by the index with ${wanted.sha256.slice(0, 12)}; the file on the server is damaged or was replaced`;
       throw failed(wanted, what, 'model-corrupt');
     }
   }
