@@ -11,3 +11,6 @@ pub mod ops;
 pub mod stack;
 pub mod tasks;
 pub mod text;
+
+#[cfg(target_arch = "wasm32")]
+pub mod web;

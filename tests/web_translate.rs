@@ -40,10 +40,10 @@ fn blob(bytes: &[u8]) -> JsValue {
 }
 
 fn load(wrap: fn(&[u8]) -> JsValue, model: &[u8]) -> Result<TranslationModel, JsValue> {
-    let file = |name: &str, bytes| {
-        object(&[("name", JsValue::from_str(name)), ("data", wrap(bytes))])
-    };
-    let files = object(&[("model", file("tiny.bin", model)), ("sourceVocab", file("tiny.spm", VOCAB))]);
+    let file =
+        |name: &str, bytes| object(&[("name", JsValue::from_str(name)), ("data", wrap(bytes))]);
+    let files =
+        object(&[("model", file("tiny.bin", model)), ("sourceVocab", file("tiny.spm", VOCAB))]);
     TranslationModel::new(&files, &JsValue::UNDEFINED)
 }
 
@@ -85,7 +85,8 @@ async fn files_from_memory_and_from_blobs_translate_as_marian_does() {
                 let tokens = list(&sentences.get(0), "targetTokens");
                 let ids: Vec<JsValue> = tokens.iter().map(|token| get(&token, "id")).collect();
                 let best = Array::from(&list(&setting, "n_best").get(index as u32)).get(0);
-                let expected: Vec<JsValue> = list(&best, "ids").iter().filter(|id| *id != 0.0).collect();
+                let expected: Vec<JsValue> =
+                    list(&best, "ids").iter().filter(|id| *id != 0.0).collect();
                 assert_eq!(ids, expected, "{}", texts[index]);
                 let alignment: Float32Array = get(&sentences.get(0), "alignment").unchecked_into();
                 let columns = list(&sentences.get(0), "sourceTokens").length() + 1;
@@ -131,7 +132,10 @@ fn faults_are_objects_that_say_where() {
     assert!(text(&error, "message").contains("tiny.bin"));
 
     let error = thrown(TranslationModel::new(&object(&[]), &JsValue::UNDEFINED));
-    assert_eq!((text(&error, "code"), text(&error, "option")), ("invalid-argument".into(), "model".into()));
+    assert_eq!(
+        (text(&error, "code"), text(&error, "option")),
+        ("invalid-argument".into(), "model".into())
+    );
 
     let model = load(bytes, MODEL).unwrap();
     for (option, value) in [

@@ -12,11 +12,11 @@ const MAY_IMPORT: &[(&str, &[&str])] = &[
     ("stack", &["error", "formats", "model", "ops", "backend"]),
     ("generate", &["error", "model", "ops", "backend", "stack"]),
     ("tasks", &["error", "formats", "text", "model", "ops", "backend", "stack", "generate"]),
-    ("web", &["error", "formats", "tasks"]),
+    ("web", &["error", "formats", "text", "tasks"]),
 ];
 
 /// Crates that only `web` may name: nothing else knows JavaScript.
-const JAVASCRIPT: &[&str] = &["wasm_bindgen", "js_sys", "web_sys", "serde_wasm_bindgen"];
+const JAVASCRIPT: &[&str] = &["wasm_bindgen", "js_sys", "web_sys", "wasm_bindgen_futures"];
 
 /// Where `unsafe` may stand.
 const LANES: &str = "backend/cpu/lanes";

@@ -2,7 +2,8 @@
 
 use super::DecodingOptions;
 use super::copy;
-use super::plan::{Part, Plan, Unit, slice};
+use super::join::{Done, Joined};
+use super::plan::{Plan, Unit, slice};
 use super::prepare::{Prepared, prepare};
 use super::result::{Token, TranslatedSentence, Translation};
 use super::translator::Translator;
@@ -71,12 +72,6 @@ enum Trouble {
     Loop,
 }
 
-/// The translation of one unit: its text, and the sentence with ranges in it from 0.
-struct Done {
-    target: String,
-    sentence: TranslatedSentence,
-}
-
 /// A translation under way; dropped, it is aborted.
 pub struct TranslationJob<O: Ops> {
     translator: Rc<Translator<O>>,
@@ -86,7 +81,9 @@ pub struct TranslationJob<O: Ops> {
     options: DecodingOptions,
     waiting: VecDeque<Attempt>,
     search: Option<(Search<O>, Vec<Attempt>)>,
-    done: Vec<Option<Done>>, // one a unit
+    done: Vec<Option<Done>>, // one a unit, until it is joined
+    done_count: usize,
+    joined: Vec<Joined>, // one a text
     finished: Vec<FinishedSentence>,
 }
 
@@ -108,6 +105,8 @@ impl<O: Ops + Clone> TranslationJob<O> {
             waiting: waiting.collect(),
             search: None,
             done: plan.units.iter().map(|_| None).collect(),
+            done_count: 0,
+            joined: plan.parts.iter().map(|_| Joined::default()).collect(),
             finished: Vec::new(),
             translator,
             texts,
@@ -123,7 +122,7 @@ impl<O: Ops + Clone> TranslationJob<O> {
 
     /// Sentences to translate, and how many of them are done.
     pub fn progress(&self) -> (usize, usize) {
-        (self.done.len(), self.done.iter().flatten().count())
+        (self.done.len(), self.done_count)
     }
 
     /// A bounded piece of work: encodes one group of sentences, or decodes one token of each of its sentences.
@@ -231,6 +230,7 @@ impl<O: Ops + Clone> TranslationJob<O> {
         });
         if let Some(place) = self.done.get_mut(index) {
             *place = Some(done);
+            self.done_count += 1;
         }
         Ok(())
     }
@@ -307,53 +307,31 @@ impl<O: Ops + Clone> TranslationJob<O> {
         Done { target, sentence }
     }
 
+    /// What has become known of the translation of text number `index` since the last call, in reading order.
+    /// All that it ever returns, joined, is the text of the result.
+    pub fn take_text(&mut self, index: usize) -> String {
+        let text = self.texts.get(index).map_or("", String::as_str);
+        let parts = self.plan.parts.get(index).map_or(&[][..], Vec::as_slice);
+        self.joined.get_mut(index).map_or_else(String::new, |joined| {
+            joined.advance(text, parts, &mut self.done);
+            joined.take_text()
+        })
+    }
+
     /// The translations, in the order of the texts.
     ///
     /// # Errors
     /// [`Error::Internal`] if the job is not done.
-    pub fn finish(self) -> Result<Vec<Translation>> {
-        let mut results = Vec::with_capacity(self.texts.len());
-        let mut done = self.done;
-        for (text, parts) in self.texts.iter().zip(&self.plan.parts) {
-            let mut whole = Translation::default();
-            let mut previous_end = None;
-            for part in parts {
-                let (source, target, sentence) = match part {
-                    Part::Gap(range) => {
-                        whole.text.push_str(slice(text, range));
-                        previous_end = None;
-                        continue;
-                    }
-                    Part::Copied(range) => {
-                        let target = slice(text, range).to_owned();
-                        (range.clone(), target, TranslatedSentence::copied(range))
-                    }
-                    Part::Unit(unit) => {
-                        let done = done.get_mut(*unit).and_then(Option::take).ok_or_else(|| {
-                            Error::Internal { what: "a job asked for its result early".to_owned() }
-                        })?;
-                        (done.sentence.source.clone(), done.target, done.sentence)
-                    }
-                };
-                if previous_end == Some(source.start)
-                    && copy::needs_space(text, source.start, &whole.text, &target)
-                {
-                    whole.text.push(' ');
-                }
-                whole.sentences.push(sentence.shifted(0, whole.text.len()));
-                whole.text.push_str(&target);
-                previous_end = Some(source.end);
-            }
-            results.push(whole);
-        }
-        Ok(results)
-    }
-}
-
-impl TranslatedSentence {
-    /// A passage that was passed through.
-    fn copied(range: &Range<usize>) -> Self {
-        Self { source: range.clone(), target: 0..range.len(), ..Self::default() }
+    pub fn finish(mut self) -> Result<Vec<Translation>> {
+        let texts = self.texts.iter().zip(&self.plan.parts).zip(self.joined);
+        texts
+            .map(|((text, parts), mut joined)| {
+                joined.advance(text, parts, &mut self.done);
+                joined.finish(parts).ok_or_else(|| Error::Internal {
+                    what: "a job was asked for its result early".to_owned(),
+                })
+            })
+            .collect()
     }
 }
 

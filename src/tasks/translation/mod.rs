@@ -2,6 +2,7 @@
 
 mod copy;
 mod job;
+mod join;
 mod numbers;
 mod plan;
 mod prepare;
@@ -12,4 +13,6 @@ pub use job::{FinishedSentence, TranslationJob};
 pub use result::{Token, TranslatedSentence, Translation};
 pub use translator::{LoadOptions, Translator, TranslatorFiles};
 
+pub use crate::backend::cpu::Cpu;
 pub use crate::generate::BeamOptions as DecodingOptions;
+pub use crate::stack::Precision;

@@ -1,0 +1,77 @@
+//! Options from JavaScript objects. A name that is not known is an error that names it.
+
+use super::error::invalid;
+use crate::tasks::translation::{DecodingOptions, LoadOptions, Precision};
+use js_sys::{Array, Object};
+use wasm_bindgen::{JsCast, JsValue};
+
+/// `{ precision }`.
+pub fn load_options(options: &JsValue) -> Result<LoadOptions, JsValue> {
+    let mut load = LoadOptions::default();
+    each(options, |name, value| {
+        match name {
+            "precision" => {
+                load.precision = match value.as_string().as_deref() {
+                    Some("auto") => Precision::Auto,
+                    Some("float32") => Precision::Float32,
+                    Some("int8") => Precision::Int8,
+                    _ => return Err(invalid(name, "'auto', 'float32' or 'int8' expected")),
+                }
+            }
+            _ => return Err(invalid(name, "no such option; there is precision")),
+        }
+        Ok(())
+    })?;
+    Ok(load)
+}
+
+/// `{ beamSize, lengthPenalty, wordPenalty, maxLengthFactor }`; their ranges are checked where they are used.
+pub fn decoding_options(options: &JsValue) -> Result<DecodingOptions, JsValue> {
+    let mut decoding = DecodingOptions::default();
+    each(options, |name, value| {
+        let number = || value.as_f64().ok_or_else(|| invalid(name, "a number expected"));
+        match name {
+            "beamSize" => {
+                let size = number()?;
+                if size.fract() != 0.0 || size < 1.0 {
+                    return Err(invalid(
+                        name,
+                        &format!("a whole number above 0 expected, got {size}"),
+                    ));
+                }
+                // Saturates; the search has a limit of its own.
+                decoding.beam_size = size as usize;
+            }
+            "lengthPenalty" => decoding.length_penalty = number()? as f32,
+            "wordPenalty" => decoding.word_penalty = number()? as f32,
+            "maxLengthFactor" => decoding.max_length_factor = number()? as f32,
+            _ => {
+                let known = "beamSize, lengthPenalty, wordPenalty, maxLengthFactor";
+                return Err(invalid(name, &format!("no such option; there are {known}")));
+            }
+        }
+        Ok(())
+    })?;
+    Ok(decoding)
+}
+
+/// Calls `take` with each own property that is not undefined.
+fn each(
+    options: &JsValue,
+    mut take: impl FnMut(&str, &JsValue) -> Result<(), JsValue>,
+) -> Result<(), JsValue> {
+    if options.is_undefined() {
+        return Ok(());
+    }
+    if !options.is_object() {
+        return Err(invalid("options", "an object expected"));
+    }
+    for entry in Object::entries(options.unchecked_ref()).iter() {
+        let entry = Array::from(&entry);
+        let value = entry.get(1);
+        if !value.is_undefined() {
+            take(&entry.get(0).as_string().unwrap_or_default(), &value)?;
+        }
+    }
+    Ok(())
+}

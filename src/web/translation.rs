@@ -1,0 +1,193 @@
+//! Translation for JavaScript: a loaded model, and jobs that are moved on in small steps.
+
+use super::blob_file::BlobFile;
+use super::error::{invalid, set, to_js};
+use super::options::{decoding_options, load_options};
+use crate::error::Error;
+use crate::formats::ByteSource;
+use crate::tasks::translation::{self as task, Cpu, Precision};
+use crate::text::utf16::Utf16Index;
+use js_sys::{Array, Float32Array, Object, Reflect};
+use std::{ops::Range, rc::Rc};
+use wasm_bindgen::{JsValue, prelude::wasm_bindgen};
+
+#[wasm_bindgen]
+extern "C" {
+    /// `performance.now()` of a page, a worker or Node: milliseconds.
+    #[wasm_bindgen(js_namespace = performance)]
+    fn now() -> f64;
+}
+
+/// A loaded translation model.
+#[wasm_bindgen]
+pub struct TranslationModel {
+    translator: Rc<task::Translator<Cpu>>,
+}
+
+#[wasm_bindgen]
+impl TranslationModel {
+    /// Loads the files `{ model, sourceVocab, targetVocab?, shortlist? }`, each `{ name, data }` with a `Blob` or
+    /// `Uint8Array`. Options: `{ precision }`.
+    ///
+    /// # Errors
+    /// An object `{ code, message, … }` that names the file or option at fault.
+    #[wasm_bindgen(constructor)]
+    pub fn new(files: &JsValue, options: &JsValue) -> Result<Self, JsValue> {
+        let needed = |role| {
+            file(files, role)?.ok_or_else(|| invalid("model", &format!("there is no {role} file")))
+        };
+        let files = task::TranslatorFiles {
+            model: needed("model")?,
+            source_vocab: needed("sourceVocab")?,
+            target_vocab: file(files, "targetVocab")?,
+            shortlist: file(files, "shortlist")?,
+        };
+        let options = load_options(options)?;
+        let translator = task::Translator::load(Cpu::new(), files, options);
+        Ok(Self { translator: Rc::new(translator.map_err(|error| to_js(&error))?) })
+    }
+
+    /// The arithmetic in use: "float32" or "int8".
+    #[wasm_bindgen(getter)]
+    pub fn precision(&self) -> String {
+        let is_int8 = self.translator.precision() == Precision::Int8;
+        if is_int8 { "int8" } else { "float32" }.to_owned()
+    }
+
+    /// Source tokens of `text`, end token aside.
+    #[wasm_bindgen(js_name = countTokens)]
+    pub fn count_tokens(&self, text: &str) -> usize {
+        self.translator.count_tokens(text)
+    }
+
+    /// Begins the translation of `texts`. Options: `{ beamSize, lengthPenalty, wordPenalty, maxLengthFactor }`.
+    ///
+    /// # Errors
+    /// An object `{ code, message, option }`.
+    pub fn start(&self, texts: Vec<String>, options: &JsValue) -> Result<TranslationJob, JsValue> {
+        let options = decoding_options(options)?;
+        let job = self.translator.start(texts.clone(), options).map_err(|error| to_js(&error))?;
+        Ok(TranslationJob { job, texts })
+    }
+}
+
+fn file(files: &JsValue, role: &str) -> Result<Option<Box<dyn ByteSource>>, JsValue> {
+    let file = Reflect::get(files, &JsValue::from_str(role))?;
+    if file.is_undefined() {
+        return Ok(None);
+    }
+    let name = Reflect::get(&file, &JsValue::from_str("name"))?.as_string();
+    let data = Reflect::get(&file, &JsValue::from_str("data"))?;
+    let file = BlobFile::new(name.unwrap_or_else(|| role.to_owned()), data);
+    Ok(Some(Box::new(file.map_err(|error| to_js(&error))?)))
+}
+
+/// A translation under way. Freed, it is aborted.
+#[wasm_bindgen]
+pub struct TranslationJob {
+    job: task::TranslationJob<Cpu>,
+    texts: Vec<String>,
+}
+
+#[wasm_bindgen]
+impl TranslationJob {
+    /// Whether every sentence is translated.
+    #[wasm_bindgen(getter)]
+    pub fn done(&self) -> bool {
+        self.job.is_done()
+    }
+
+    /// Works for about `budget_ms` milliseconds, at least one step.
+    ///
+    /// # Errors
+    /// An object `{ code, message, … }`; the job is of no use after it.
+    pub async fn step(&mut self, budget_ms: f64) -> Result<(), JsValue> {
+        let end = now() + budget_ms;
+        while !self.job.is_done() {
+            self.job.step().await.map_err(|error| to_js(&error))?;
+            if now() >= end {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// What has become known of the translation of text number `index` since the last call, in reading order.
+    #[wasm_bindgen(js_name = takeText)]
+    pub fn take_text(&mut self, index: usize) -> String {
+        self.job.take_text(index)
+    }
+
+    /// The translated texts.
+    ///
+    /// # Errors
+    /// An object `{ code: 'internal', … }` if the job is not done.
+    #[wasm_bindgen(js_name = finishTexts)]
+    pub fn finish_texts(self) -> Result<Vec<String>, JsValue> {
+        let translations = self.job.finish().map_err(|error| to_js(&error))?;
+        Ok(translations.into_iter().map(|translation| translation.text).collect())
+    }
+
+    /// The translations with sentences, tokens and alignments: `Translation[]` of the package.
+    ///
+    /// # Errors
+    /// As [`TranslationJob::finish_texts`].
+    pub fn finish(self) -> Result<Array, JsValue> {
+        let translations = self.job.finish().map_err(|error| to_js(&error))?;
+        if translations.len() != self.texts.len() {
+            let what = format!("{} translations of {}", translations.len(), self.texts.len());
+            return Err(to_js(&Error::Internal { what }));
+        }
+        Ok(self
+            .texts
+            .iter()
+            .zip(&translations)
+            .map(|(source, translation)| translation_object(source, translation))
+            .collect())
+    }
+}
+
+fn translation_object(source: &str, translation: &task::Translation) -> Object {
+    let source = Utf16Index::new(source);
+    let target = Utf16Index::new(&translation.text);
+    let sentences: Array = translation
+        .sentences
+        .iter()
+        .map(|sentence| sentence_object(sentence, &source, &target))
+        .collect();
+    let object = Object::new();
+    set(&object, "text", translation.text.as_str());
+    set(&object, "sentences", sentences);
+    object
+}
+
+fn sentence_object(
+    sentence: &task::TranslatedSentence,
+    source: &Utf16Index,
+    target: &Utf16Index,
+) -> Object {
+    let object = Object::new();
+    set(&object, "source", range_array(&sentence.source, source));
+    set(&object, "target", range_array(&sentence.target, target));
+    set(&object, "sourceTokens", token_array(&sentence.source_tokens, source));
+    set(&object, "targetTokens", token_array(&sentence.target_tokens, target));
+    set(&object, "alignment", Float32Array::from(sentence.alignment.as_slice()));
+    set(&object, "score", sentence.score);
+    object
+}
+
+fn token_array(tokens: &[task::Token], index: &Utf16Index) -> Array {
+    let token_object = |token: &task::Token| {
+        let object = Object::new();
+        set(&object, "id", token.id);
+        set(&object, "text", token.text.as_str());
+        set(&object, "range", range_array(&token.range, index));
+        object
+    };
+    tokens.iter().map(token_object).collect()
+}
+
+/// `[start, end)` in UTF-16 units.
+fn range_array(range: &Range<usize>, index: &Utf16Index) -> Array {
+    Array::of2(&index.offset(range.start).into(), &index.offset(range.end).into())
+}
