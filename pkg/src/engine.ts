@@ -64,8 +64,8 @@ export class Engine {
     { signal, piece, transfer = [] }: RequestOptions = {},
   ): Promise<Requests[K]['answer']> {
     return new Promise((resolve, reject) => {
-      if (this.#over !== undefined) throw this.#over;
       signal?.throwIfAborted();
+      if (this.#over !== undefined) throw this.#over;
       const call = this.#nextCall++;
       const stop = (): void => {
         if (!this.#calls.delete(call)) return;

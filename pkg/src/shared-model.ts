@@ -76,19 +76,18 @@ export class SharedModel {
   /** Loaded and running. Loads it where it is not; the signal stops this call only, the last caller's also the work. */
   async ready(signal?: AbortSignal, report?: (loaded: number) => void): Promise<RunningModel> {
     signal?.throwIfAborted();
-    const { running } = this.#loading ?? {};
-    if (running !== undefined) {
-      if (running.engine.alive) return running;
-      this.#loading = undefined;
-    }
+    const here = this.#loading?.running;
+    if (here?.engine.alive === true) return here;
+    if (here !== undefined) this.#loading = undefined;
     const loading = (this.#loading ??= this.#load());
     loading.waiting++;
     if (report !== undefined) {
       loading.reports.add(report);
       report(loading.loaded);
     }
+    let running: RunningModel;
     try {
-      return await abortable(loading.promise, signal);
+      running = await abortable(loading.promise, signal);
     } finally {
       loading.waiting--;
       if (report !== undefined) loading.reports.delete(report);
@@ -97,6 +96,9 @@ export class SharedModel {
         if (this.#loading === loading) this.#loading = undefined;
       }
     }
+    signal?.throwIfAborted();
+    // Unloaded just now, or its worker died.
+    return this.#loading === loading && running.engine.alive ? running : this.ready(signal, report);
   }
 
   /** Frees its memory once its open calls are done. Its users load it again when they call. */

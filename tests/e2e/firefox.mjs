@@ -45,6 +45,7 @@ export async function launchFirefox() {
   const ask = async (method, path, body) => {
     const response = await fetch(`http://127.0.0.1:${port}${path}`, {
       method,
+      headers: { 'content-type': 'application/json' },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
     const { value } = /** @type {{ value: { error?: string, message?: string } | null }} */ (
