@@ -30,8 +30,18 @@ function freePort() {
   });
 }
 
-/** Starts a headless Firefox with one window. */
+/** Starts a headless Firefox with one window. A port that was free may be taken a moment later: three tries. */
 export async function launchFirefox() {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await launchOnce();
+    } catch (error) {
+      if (tries === 3) throw error;
+    }
+  }
+}
+
+async function launchOnce() {
   const port = await freePort();
   const gecko = spawn(driver(), ['--port', String(port)], { stdio: 'ignore' });
   const failed = new Promise((_, reject) => {
