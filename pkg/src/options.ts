@@ -27,8 +27,24 @@ const OURS: Readonly<Record<string, string>> = {
 
 const DEVICES: Readonly<Record<string, string>> = { wasm: 'cpu', gpu: 'webgpu' };
 
-export const MODEL_OPTIONS = ['model', 'device', 'precision', 'threads', 'signal', 'monitor'] as const;
-export const DECODING_OPTIONS = ['beamSize', 'lengthPenalty', 'wordPenalty', 'maxLengthFactor'] as const;
+// Records, so that the compiler asks for the name of an option that is added to the types.
+const MODEL: Record<keyof ModelOptions, true> = {
+  model: true,
+  device: true,
+  precision: true,
+  threads: true,
+  signal: true,
+  monitor: true,
+};
+const DECODING: Record<keyof DecodingOptions, true> = {
+  beamSize: true,
+  lengthPenalty: true,
+  wordPenalty: true,
+  maxLengthFactor: true,
+};
+
+export const MODEL_OPTIONS: readonly string[] = Object.keys(MODEL);
+export const DECODING_OPTIONS = Object.keys(DECODING) as (keyof DecodingOptions)[];
 
 /** Every own name of `options` must be among `allowed`. */
 export function checkNames(options: unknown, allowed: readonly string[], place: string): void {
