@@ -56,7 +56,7 @@ pub fn build(workspace: &Workspace) -> Result<()> {
     bind(workspace, &built, &folder)?;
     optimise(workspace, &folder.join("multihead_bg.wasm"))?;
     if npm::has_package(workspace) {
-        npm::run_script(workspace, "build")?;
+        npm::run_script(workspace, &workspace.package(), "build")?;
     }
     report_sizes(workspace)
 }

@@ -42,17 +42,18 @@ pub fn install(workspace: &Workspace, folder: &Path) -> Result<String> {
     Ok(format!("installed: {place}"))
 }
 
-/// Runs a script of pkg/package.json.
-pub fn run_script(workspace: &Workspace, name: &str) -> Result<()> {
-    let path = workspace.package().join("package.json");
-    let text = fs::read_to_string(&path).context("cannot read pkg/package.json")?;
+/// Runs a script of the folder's package.json.
+pub fn run_script(workspace: &Workspace, folder: &Path, name: &str) -> Result<()> {
+    let path = folder.join("package.json");
+    let place = workspace.display(&path);
+    let text = fs::read_to_string(&path).with_context(|| format!("cannot read {place}"))?;
     let package: serde_json::Value =
-        serde_json::from_str(&text).context("pkg/package.json is no JSON")?;
+        serde_json::from_str(&text).with_context(|| format!("{place} is no JSON"))?;
     if package.pointer(&format!("/scripts/{name}")).is_none() {
-        bail!("pkg/package.json has no script {name:?}");
+        bail!("{place} has no script {name:?}");
     }
     let mut script = command("npm");
-    script.args(["run", "--silent", name]).current_dir(workspace.package());
+    script.args(["run", "--silent", name]).current_dir(folder);
     script.env("MULTIHEAD_TOOLS", &workspace.tools);
     run(&mut script)
 }

@@ -61,6 +61,10 @@ const STAGES: &[Stage] = &[
     Stage { name: "wasm-chromium", run: |workspace| browser(workspace, "CHROMEDRIVER") },
     Stage { name: "wasm-firefox", run: |workspace| browser(workspace, "GECKODRIVER") },
     Stage { name: "build", run: |workspace| passed(build::build(workspace)) },
+    Stage {
+        name: "benches",
+        run: |workspace| passed(npm::run_script(workspace, &workspace.benches(), "test")),
+    },
     Stage { name: "ts-check", run: |workspace| script(workspace, "check") },
     Stage { name: "ts-lint", run: |workspace| script(workspace, "lint") },
     Stage { name: "page", run: |workspace| script(workspace, "test") },
@@ -177,7 +181,7 @@ fn script(workspace: &Workspace, name: &str) -> Result<Outcome> {
     if !npm::has_package(workspace) {
         return Ok(Outcome::Skipped("pkg/ holds no npm package"));
     }
-    passed(npm::run_script(workspace, name))
+    passed(npm::run_script(workspace, &workspace.package(), name))
 }
 
 #[cfg(test)]
