@@ -6,6 +6,9 @@ use crate::text::sentencepiece::{Piece, SentencePiece};
 use crate::text::{casing, fold};
 use std::ops::Range;
 
+/// The longest words of German and Finnish are half as long, in bytes.
+const LONGEST_WORD: usize = 120;
+
 /// A passage as tokens. All ranges are bytes of the passage.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Prepared {
@@ -36,6 +39,7 @@ pub(super) fn prepare(vocab: &SentencePiece, passage: &str, recase: bool) -> Pre
             *range = range.start.min(span.start)..range.end.max(span.end);
         }
     }
+    left_out.extend(endless_words(passage));
     let emoji = spans.into_iter().filter(|span| span.kind == ProtectedKind::Emoji);
     left_out.extend(emoji.map(|span| span.range));
     if left_out.is_empty() {
@@ -54,6 +58,16 @@ pub(super) fn prepare(vocab: &SentencePiece, passage: &str, recase: bool) -> Pre
         *range = rest.range_to_old(range.clone());
     }
     Prepared { left_out, ..shown }
+}
+
+/// Runs of letters too long for a word of a script that puts spaces between words: nothing a model could translate.
+fn endless_words(passage: &str) -> impl Iterator<Item = Range<usize>> + '_ {
+    // Latin, Greek and Cyrillic come before this in the charts.
+    let is_letter = |c: char| c.is_alphabetic() && c < '\u{530}';
+    passage.split(move |c| !is_letter(c)).filter(|word| word.len() > LONGEST_WORD).map(|word| {
+        let start = word.as_ptr() as usize - passage.as_ptr() as usize;
+        start..start + word.len()
+    })
 }
 
 /// Tokens of `text`, nothing left out, and the ranges of those that are still unknown.
@@ -162,6 +176,16 @@ mod tests {
             let at = rest.text.find(word).unwrap();
             assert_eq!(&text[rest.range_to_old(at..at + word.len())], word);
         }
+    }
+
+    #[test]
+    fn only_what_is_longer_than_any_word_is_endless() {
+        let word =
+            "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft";
+        let text = format!("{word} {} 你好世界", "a".repeat(200));
+        let endless: Vec<_> = endless_words(&text).collect();
+        assert_eq!(endless, std::slice::from_ref(&(word.len() + 1..word.len() + 201)));
+        assert_eq!(endless_words(&"世界".repeat(100)).count(), 0);
     }
 
     #[test]
