@@ -1,6 +1,6 @@
 // Settings of the whole package, read when a model is loaded.
 
-import { invalid } from './errors.js';
+import { invalid, shown } from './errors.js';
 import { platform } from './platform.js';
 import type { Configuration } from './types.js';
 
@@ -17,6 +17,10 @@ const current: Configuration = {};
 
 /** Sets where files are and how they are kept. Options left out keep their value; loaded models are not touched. */
 export function configure(options: Configuration): void {
+  const given: unknown = options;
+  if (typeof given !== 'object' || given === null) {
+    throw invalid('options', `configure() takes an object, got ${shown(given)}`);
+  }
   for (const name of Object.keys(options)) {
     if (!NAMES.has(name)) {
       throw invalid(name, `configure() has no such option; it has ${[...NAMES].join(', ')}`);
@@ -24,11 +28,21 @@ export function configure(options: Configuration): void {
   }
   const { cache, memoryLimit } = options;
   if (cache !== undefined && cache !== 'default' && cache !== 'none') {
-    throw invalid('cache', `'default' or 'none' expected, got ${JSON.stringify(cache)}`);
+    throw invalid('cache', `'default' or 'none' expected, got ${shown(cache)}`);
   }
-  if (memoryLimit !== undefined && !(memoryLimit > 0)) {
-    throw invalid('memoryLimit', `a number of bytes above 0 expected, got ${String(memoryLimit)}`);
+  if (memoryLimit !== undefined && !(typeof memoryLimit === 'number' && memoryLimit > 0)) {
+    throw invalid('memoryLimit', `a number of bytes above 0 expected, got ${shown(memoryLimit)}`);
   }
+  for (const name of ['modelBase', 'wasmBase', 'workerUrl'] as const) {
+    const address: unknown = options[name];
+    if (address === undefined) continue;
+    if (typeof address !== 'string' && !(address instanceof URL)) {
+      throw invalid(name, `an address expected, got ${shown(address)}`);
+    }
+    absolute(address, name);
+  }
+  const { fetch } = options;
+  if (fetch !== undefined && typeof fetch !== 'function') throw invalid('fetch', 'a function expected');
   Object.assign(current, options);
 }
 

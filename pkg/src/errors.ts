@@ -63,6 +63,17 @@ export function destroyed(name: string): DOMException {
   return new DOMException(`this ${name} was destroyed`, 'InvalidStateError');
 }
 
+/** A value as a message shows it. */
+export function shown(value: unknown): string {
+  return typeof value === 'string'
+    ? JSON.stringify(value)
+    : value === null
+      ? 'null'
+      : typeof value === 'number'
+        ? String(value)
+        : `a ${typeof value}`;
+}
+
 /** The text of whatever was thrown. */
 export function reasonOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);

@@ -1,6 +1,6 @@
 // Matching of BCP 47 language tags, best fit: pt-BR finds pt, zh-TW finds zh-Hant but not zh-Hans.
 
-import { invalid } from './errors.js';
+import { invalid, shown } from './errors.js';
 
 /** `tag` in canonical form; a malformed one is 'invalid-argument' naming `option`. */
 export function language(tag: unknown, option: string): Intl.Locale {
@@ -9,7 +9,7 @@ export function language(tag: unknown, option: string): Intl.Locale {
   } catch {
     // named below
   }
-  throw invalid(option, `a BCP 47 language tag such as "en" or "pt-BR" expected, got ${JSON.stringify(tag)}`);
+  throw invalid(option, `a BCP 47 language tag such as "en" or "pt-BR" expected, got ${shown(tag)}`);
 }
 
 /** How well a model for `available` serves `wanted`: 0 not at all, 3 exactly. */

@@ -1,6 +1,6 @@
 // Checks of the caller's options: nothing unknown is ignored, and names of other libraries are answered with ours.
 
-import { invalid, notSupported } from './errors.js';
+import { invalid, notSupported, shown } from './errors.js';
 import type { DecodingOptions, ModelOptions, Precision } from './types.js';
 
 /** What other libraries call our options. */
@@ -48,13 +48,12 @@ export const DECODING_OPTIONS = Object.keys(DECODING) as (keyof DecodingOptions)
 
 /** Every own name of `options` must be among `allowed`. */
 export function checkNames(options: unknown, allowed: readonly string[], place: string): void {
-  if (options === undefined) return;
   if (typeof options !== 'object' || options === null) {
     throw invalid('options', `${place} takes an object, got ${options === null ? 'null' : typeof options}`);
   }
   for (const name of Object.keys(options)) {
     if (allowed.includes(name)) continue;
-    const ours = OURS[name];
+    const ours = Object.hasOwn(OURS, name) ? OURS[name] : undefined;
     const known =
       ours !== undefined && allowed.includes(ours)
         ? `it is called ${ours} here`
@@ -67,16 +66,17 @@ export function checkNames(options: unknown, allowed: readonly string[], place: 
 export function checkModelOptions({ device, precision, threads, signal, monitor }: ModelOptions): Precision {
   if (device === 'webgpu') throw notSupported("device: 'webgpu'");
   if (device !== undefined && device !== 'auto' && device !== 'cpu') {
-    const ours = DEVICES[device as string];
+    const name: unknown = device;
+    const ours = typeof name === 'string' && Object.hasOwn(DEVICES, name) ? DEVICES[name] : undefined;
     const known = ours === undefined ? "'auto', 'webgpu' or 'cpu'" : `'${ours}' here`;
-    throw invalid('device', `${known}, got ${JSON.stringify(device)}`);
+    throw invalid('device', `${known}, got ${shown(device)}`);
   }
   if (precision !== undefined && precision !== 'auto' && precision !== 'float32' && precision !== 'int8') {
-    throw invalid('precision', `'auto', 'float32' or 'int8', got ${JSON.stringify(precision)}`);
+    throw invalid('precision', `'auto', 'float32' or 'int8', got ${shown(precision)}`);
   }
   if (threads !== undefined && threads !== 'auto') {
     if (!Number.isInteger(threads) || threads < 1) {
-      throw invalid('threads', `'auto' or a whole number above 0, got ${JSON.stringify(threads)}`);
+      throw invalid('threads', `'auto' or a whole number above 0, got ${shown(threads)}`);
     }
     if (threads > 1) throw notSupported('threads above 1');
   }
@@ -86,7 +86,8 @@ export function checkModelOptions({ device, precision, threads, signal, monitor 
 }
 
 export function checkSignal(signal: AbortSignal | undefined): void {
-  if (signal !== undefined && typeof (signal as { aborted?: unknown }).aborted !== 'boolean') {
+  const given: unknown = signal;
+  if (given !== undefined && !(given instanceof AbortSignal)) {
     throw invalid('signal', 'an AbortSignal expected');
   }
   signal?.throwIfAborted();
@@ -98,7 +99,7 @@ export function decodingOf(options: DecodingOptions): DecodingOptions {
   for (const name of DECODING_OPTIONS) {
     const value = options[name];
     if (value === undefined) continue;
-    if (typeof value !== 'number') throw invalid(name, `a number expected, got ${JSON.stringify(value)}`);
+    if (typeof value !== 'number') throw invalid(name, `a number expected, got ${shown(value)}`);
     picked[name] = value;
   }
   return picked;

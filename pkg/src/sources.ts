@@ -3,7 +3,7 @@
 import type { CatalogueModel } from './catalogue.js';
 import { catalogue } from './catalogue.js';
 import { absolute, modelBase } from './configure.js';
-import { invalid, MultiheadError, notSupported } from './errors.js';
+import { invalid, MultiheadError, notSupported, shown } from './errors.js';
 import type { FileRole } from './protocol.js';
 import type { ModelSource } from './types.js';
 
@@ -48,7 +48,11 @@ export function fromCatalogue(model: CatalogueModel, base: URL): FoundModel {
 
 /** Finds `source`: an id of the index, the URL of a folder that an index describes, or files by name. */
 export async function find(source: ModelSource): Promise<FoundModel> {
-  if (typeof source === 'object' && !(source instanceof URL)) return given(source.files);
+  const known: unknown = source;
+  if (typeof known !== 'string' && !isFiles(known) && !(known instanceof URL)) {
+    throw invalid('model', `an id, an address or { files: {…} } expected, got ${shown(known)}`);
+  }
+  if (isFiles(source)) return given(source.files);
   const text = String(source);
   if (text.endsWith('/')) return folder(absolute(text, 'model'));
   if (source instanceof URL || /^[a-z][a-z0-9+.-]*:/i.test(text) || /\.\w+$/.test(text)) {
@@ -78,6 +82,11 @@ async function folder(place: URL): Promise<FoundModel> {
   const model = models.find((entry) => entry.id === id);
   if (model === undefined) throw unknown(id, models, base);
   return fromCatalogue(model, base);
+}
+
+function isFiles(source: unknown): source is Exclude<ModelSource, string | URL> {
+  if (typeof source !== 'object' || source === null || !('files' in source)) return false;
+  return typeof source.files === 'object' && source.files !== null;
 }
 
 function given(files: Record<string, string | URL | Blob | ArrayBuffer>): FoundModel {

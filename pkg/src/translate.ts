@@ -15,7 +15,7 @@ import {
 import { monitored } from './progress.js';
 import { SharedModel } from './shared-model.js';
 import { find, type FoundModel } from './sources.js';
-import { findModel, run } from './translation.js';
+import { findModel, findNamed, run } from './translation.js';
 import type { LoadedInfo, ModelOptions, TranslateOptions } from './types.js';
 
 const NAMES = ['from', 'to', 'html', ...MODEL_OPTIONS, ...DECODING_OPTIONS];
@@ -32,7 +32,8 @@ export async function translate(
   options: TranslateOptions,
 ): Promise<string | string[]> {
   checkNames(options, NAMES, 'translate()');
-  const texts: readonly unknown[] = Array.isArray(input) ? (input as readonly unknown[]) : [input];
+  // A hole in a list is undefined, and named like that.
+  const texts: readonly unknown[] = Array.isArray(input) ? Array.from(input as readonly unknown[]) : [input];
   const checked = texts.map((text) => {
     checkText(text);
     return text;
@@ -76,5 +77,5 @@ async function chosen({ model, from, to }: ModelOptions & Partial<TranslateOptio
   const target = language(to, 'to');
   if (from !== undefined) return findModel(model, language(from, 'from'), target);
   if (model === undefined) throw notSupported('translate() without from (language detection)');
-  return find(model);
+  return findNamed(model, undefined, target);
 }

@@ -2,8 +2,8 @@
 
 import { catalogue } from './catalogue.js';
 import { modelBase } from './configure.js';
-import { MultiheadError } from './errors.js';
-import { bestFor } from './languages.js';
+import { invalid, MultiheadError } from './errors.js';
+import { bestFor, fit } from './languages.js';
 import type { Requests } from './protocol.js';
 import type { SharedModel } from './shared-model.js';
 import { find, fromCatalogue, type FoundModel } from './sources.js';
@@ -23,7 +23,7 @@ export async function findModel(
   from: Intl.Locale,
   to: Intl.Locale,
 ): Promise<FoundModel> {
-  if (model !== undefined) return find(model);
+  if (model !== undefined) return findNamed(model, from, to);
   const found = await findPair(from, to);
   if (found !== undefined) return found;
   const base = modelBase();
@@ -34,6 +34,25 @@ export async function findModel(
     `no model translates ${from.baseName} to ${to.baseName}; the index of ${base.href} has ${pairs.join(', ') || 'none'}`,
     { code: 'model-not-found' },
   );
+}
+
+/** The model named; one of another pair would give nonsense. Files given by the caller say no languages. */
+export async function findNamed(
+  model: ModelSource,
+  from: Intl.Locale | undefined,
+  to: Intl.Locale,
+): Promise<FoundModel> {
+  const found = await find(model);
+  if (serves(from, found.from) && serves(to, found.to)) return found;
+  const asked = from === undefined ? `to ${to.baseName}` : `${from.baseName} to ${to.baseName}`;
+  throw invalid(
+    'model',
+    `${found.id} translates ${found.from ?? '?'} to ${found.to ?? '?'}, not ${asked}. Leave model out, or name one of the pair`,
+  );
+}
+
+function serves(wanted: Intl.Locale | undefined, has: string | undefined): boolean {
+  return wanted === undefined || has === undefined || fit(wanted, has) > 0;
 }
 
 type Answers = { text: readonly string[]; stream: readonly string[]; detail: readonly Translation[] };

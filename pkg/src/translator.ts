@@ -131,6 +131,7 @@ export class Translator implements LoadedInfo, Destroyable {
     text: string,
     options: TranslateCallOptions & { attention?: AttentionRequest } = {},
   ): Promise<Translation> {
+    checkNames(options, ['signal', 'html', 'attention'], 'Translator.translateDetailed()');
     const { attention, ...others } = options;
     if (attention !== undefined && attention !== false) throw notSupported('attention');
     const { state, signal } = begin(this, text, others, 'translateDetailed()');

@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { configure, memoryUsage, models, Translator, translate, unload } from 'multihead';
+import { configure, memoryUsage, models, MultiheadError, Translator, translate, unload } from 'multihead';
 
 const FOLDER = new URL('../../models/', import.meta.url);
 configure({ modelBase: FOLDER });
@@ -48,4 +48,63 @@ test('a missing model is a typed error that names the index', async () => {
     assert.match(error.message, /en-pt/);
     return true;
   });
+});
+
+test('wrong options of every kind are typed errors that name the option', async () => {
+  const pair = { from: 'en', to: 'pt' };
+  /** @type {[string, () => unknown][]} */
+  const wrong = [
+    ['options', () => call(translate, 'x')],
+    ['options', () => call(translate, 'x', null)],
+    ['options', () => call(Translator.create.bind(Translator))],
+    ['options', () => call(Translator.availability.bind(Translator))],
+    ['options', () => call(configure, null)],
+    ['text', () => call(translate, [undefined, 'x'], pair)],
+    ['toString', () => call(translate, 'x', { ...pair, toString: 1 })],
+    ['memoryLimit', () => call(configure, { memoryLimit: '5' })],
+    ['fetch', () => call(configure, { fetch: 5 })],
+    ['modelBase', () => call(configure, { modelBase: null })],
+    ['modelBase', () => call(configure, { modelBase: 'http://[' })],
+    ...['device', 'precision', 'threads', 'signal', 'monitor', 'html', 'model', 'beamSize'].flatMap(
+      (option) =>
+        [null, 5n, Symbol('x'), [], {}, 'constructor', () => 1]
+          .filter((value) => option !== 'monitor' || typeof value !== 'function')
+          .filter((value) => option !== 'model' || typeof value !== 'string')
+          .map(
+            (value) =>
+              /** @type {[string, () => unknown]} */ ([
+                option,
+                () => call(translate, 'x', { ...pair, [option]: value }),
+              ]),
+          ),
+    ),
+  ];
+  for (const [option, attempt] of wrong) {
+    await assert.rejects(
+      async () => attempt(),
+      (/** @type {unknown} */ error) => {
+        assert(error instanceof MultiheadError, String(error));
+        assert.deepEqual([error.code, error.option], ['invalid-argument', option]);
+        return true;
+      },
+    );
+  }
+});
+
+/** Calls without the types' help. @param {Function} method @param {unknown[]} values @returns {unknown} */
+function call(method, ...values) {
+  return Reflect.apply(method, undefined, values);
+}
+
+test('a model asked for by name translates its own pair only', async () => {
+  const named = { model: 'pt-en', to: 'pt' };
+  for (const options of [named, { ...named, from: 'en' }, { model: 'pt-en', from: 'en', to: 'en' }]) {
+    await assert.rejects(translate('Hello there.', options), { code: 'invalid-argument', option: 'model' });
+  }
+  await assert.rejects(
+    Translator.create({ sourceLanguage: 'en', targetLanguage: 'pt', model: 'pt-en' }),
+    /pt-en translates pt to en, not en to pt/,
+  );
+  assert.equal(await translate('Bom dia.', { model: 'pt-en', from: 'pt-BR', to: 'en-GB' }), 'Good morning.');
+  await unload();
 });
