@@ -1,6 +1,7 @@
 // The package in Node, by its own name, on the models that `cargo xtask models` has put into the repository.
 
 import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { configure, memoryUsage, models, MultiheadError, Translator, translate, unload } from 'multihead';
@@ -107,4 +108,26 @@ test('a model asked for by name translates its own pair only', async () => {
   );
   assert.equal(await translate('Bom dia.', { model: 'pt-en', from: 'pt-BR', to: 'en-GB' }), 'Good morning.');
   await unload();
+});
+
+test('calls aborted while their answers are under way leave the process waiting for the others', () => {
+  const script = `
+    import { configure, Translator } from 'multihead';
+    configure({ modelBase: ${JSON.stringify(FOLDER.href)} });
+    const translator = await Translator.create({ sourceLanguage: 'en', targetLanguage: 'pt' });
+    for (let round = 0; round < 3; round++) {
+      const stop = new AbortController();
+      const quick = translator.measureInputUsage('x', { signal: stop.signal }).catch(() => undefined);
+      await Promise.resolve();
+      const end = performance.now() + 100;
+      while (performance.now() < end);
+      stop.abort();
+      await quick;
+    }
+    console.log(await translator.translate('Good morning.'));`;
+  const run = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
+    cwd: new URL('..', import.meta.url),
+    encoding: 'utf8',
+  });
+  assert.deepEqual([run.status, run.stdout], [0, 'Bom dia.\n'], run.stderr);
 });

@@ -10,12 +10,18 @@ usePlatform({
   base: () => pathToFileURL(`${process.cwd()}/`).href,
   models: 'models/',
   spawn(events, url) {
-    const worker = new Worker(url ?? new URL('./worker.js', import.meta.url));
+    // Without the process's flags: --input-type, of a script given by -e, would stop it.
+    const worker = new Worker(url ?? new URL('./worker.js', import.meta.url), { execArgv: [] });
     // An idle worker doesn't keep the process; an open call does.
-    let open = 0;
+    // By number: an answer may cross the abort of its call.
+    const open = new Set<number>();
+    const close = (call: number): void => {
+      open.delete(call);
+      if (open.size === 0) worker.unref();
+    };
     worker.unref();
     worker.on('message', (message: FromWorker) => {
-      if (message.kind !== 'piece' && --open <= 0) worker.unref();
+      if (message.kind === 'answer' || message.kind === 'error') close(message.call);
       events.message(message);
     });
     worker.on('error', (error: unknown) => {
@@ -24,9 +30,9 @@ usePlatform({
     return {
       post: (message, transfer) => {
         if (message.kind === 'abort') {
-          if (--open <= 0) worker.unref();
+          close(message.call);
         } else {
-          open++;
+          open.add(message.call);
           worker.ref();
         }
         worker.postMessage(message, transfer);
