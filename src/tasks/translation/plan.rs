@@ -1,7 +1,7 @@
 //! A text taken apart: white space kept, passages without words copied, sentences cut to what the model takes.
 
 use super::prepare::{Prepared, prepare};
-use crate::text::segment::{self, SegmentKind};
+use crate::text::segment::{self, SegmentKind, SplitPoint};
 use crate::text::sentencepiece::SentencePiece;
 use crate::text::{casing, protect};
 use std::ops::Range;
@@ -111,36 +111,40 @@ fn windows(sentence: &str, offset: usize, vocab: &SentencePiece) -> Vec<Range<us
     let mut ranges = Vec::new();
     let mut start = 0; // in bytes of the sentence
     let mut first = 0; // piece that starts there or later
-    while pieces.len().saturating_sub(first) > MAX_SOURCE_TOKENS {
-        // A little less than the limit: cut off from its left, a word may take more tokens.
-        let last = pieces.get(first + MAX_SOURCE_TOKENS - 7);
-        let limit = last.map_or(sentence.len(), |piece| piece.range.start);
-        let end = best_cut(sentence, start, limit);
-        ranges.push(offset + start..offset + end);
-        start = end;
-        first += pieces
-            .get(first..)
-            .unwrap_or_default()
-            .partition_point(|piece| piece.range.start < start);
+    if pieces.len() > MAX_SOURCE_TOKENS {
+        // Of the whole sentence at once: a part of it may end inside a link or placeholder and not show it.
+        let points = segment::split_points(sentence, 0..sentence.len());
+        while pieces.len().saturating_sub(first) > MAX_SOURCE_TOKENS {
+            // A little less than the limit: cut off from its left, a word may take more tokens.
+            let last = pieces.get(first + MAX_SOURCE_TOKENS - 7);
+            let limit = last.map_or(sentence.len(), |piece| piece.range.start);
+            let end = best_cut(sentence, &points, start, limit);
+            ranges.push(offset + start..offset + end);
+            start = end;
+            first += pieces
+                .get(first..)
+                .unwrap_or_default()
+                .partition_point(|piece| piece.range.start < start);
+        }
     }
     ranges.push(offset + start..offset + sentence.len());
     ranges
 }
 
-/// The best place to cut `text` behind `start` and not behind `limit`; behind it only if there is none before.
-fn best_cut(text: &str, start: usize, limit: usize) -> usize {
+/// The best of the places `points` to cut `text` behind `start` and not behind `limit`.
+fn best_cut(text: &str, points: &[SplitPoint], start: usize, limit: usize) -> usize {
+    let points = points.get(points.partition_point(|point| point.at <= start)..);
+    let points = points.unwrap_or_default();
+    let (within, behind) = points.split_at(points.partition_point(|point| point.at <= limit));
     // Half a window is better than a cut in the middle of a clause.
-    let middle = start + (limit - start) / 2;
-    let points = segment::split_points(text, start..text.len().min(limit + 1));
-    let best = points
-        .iter()
-        .filter(|point| point.at <= limit)
-        .max_by_key(|point| (point.at >= middle, point.rank, point.at));
-    match best {
-        Some(point) => point.at,
-        // One stretch that must not be cut fills the window: it ends somewhere behind.
-        None => segment::split_points(text, start..text.len())
-            .first()
-            .map_or(text.len(), |point| point.at),
+    let middle = start + limit.saturating_sub(start) / 2;
+    if let Some(best) = within.iter().max_by_key(|point| (point.at >= middle, point.rank, point.at))
+    {
+        return best.at;
     }
+    // One stretch that must not be cut fills the window. A link ends somewhere behind and is copied; what a model
+    // would have to read (letters joined to one endless cluster) is cut all the same.
+    let end = behind.first().map_or(text.len(), |point| point.at);
+    let cut = text.floor_char_boundary(limit);
+    if cut <= start || protect::is_untranslatable(slice(text, &(start..end))) { end } else { cut }
 }
