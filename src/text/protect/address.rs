@@ -64,18 +64,24 @@ fn address_end(text: &str, at: usize) -> Option<usize> {
             && !c.is_control()
             && !"<>\"“”„«»`{}|\\^。，、！？；：）】」』》（【「『《…".contains(c)
     });
+    // How many more brackets of a kind close than open, so far: what closes too often is not the address's own.
+    let surplus = |open: char, close: char| {
+        let brackets = text.get(at..end).unwrap_or_default().chars();
+        brackets.fold(0_isize, |n, c| n + isize::from(c == close) - isize::from(c == open))
+    };
+    let (mut round, mut square) = (surplus('(', ')'), surplus('[', ']'));
     while let Some(last) = text.get(at..end)?.chars().next_back() {
-        let taken = text.get(at..end)?;
-        let unbalanced = |open: char| taken.matches(last).count() > taken.matches(open).count();
         let drop = match last {
             '.' | ',' | ';' | ':' | '!' | '?' | '\'' | '’' | '‘' | '*' | '_' => true,
-            ')' => unbalanced('('),
-            ']' => unbalanced('['),
+            ')' => round > 0,
+            ']' => square > 0,
             _ => false,
         };
         if !drop {
             break;
         }
+        round -= isize::from(last == ')');
+        square -= isize::from(last == ']');
         end -= last.len_utf8();
     }
     Some(end)
