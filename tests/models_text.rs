@@ -105,6 +105,28 @@ fn nothing_to_translate_comes_back_as_it_is() {
 }
 
 #[test]
+fn markup_and_quantities_of_plain_text_survive() {
+    let translator = translator("en-pt", Precision::Auto);
+    for (text, kept) in [
+        (
+            "See the [documentation](https://example.com/docs/intro#setup) for details.",
+            vec!["](https://example.com/docs/intro#setup)"],
+        ),
+        ("Add ½ cup of sugar and ¾ teaspoon of salt.", vec!["½", "¾"]),
+        ("Call +1 (555) 123-4567 today.", vec!["+1 (555) 123-4567"]),
+        ("Name:\tJohn\tThe old house", vec!["\tJo", "\tA"]),
+    ] {
+        let translation = translate(&translator, text);
+        for kept in kept {
+            assert_eq!(translation.text.matches(kept).count(), 1, "{kept} in {}", translation.text);
+        }
+        check(text, &translation);
+    }
+    let thanks = translate(&translator, "thanks").text;
+    assert!(thanks.chars().all(|c| c.is_alphabetic() || c == ' '), "cut in the middle: {thanks}");
+}
+
+#[test]
 fn what_must_not_be_translated_is_copied() {
     let translator = translator("en-pt", Precision::Auto);
     for (text, kept) in [
@@ -194,8 +216,23 @@ fn long_texts_are_cut_by_tokens_and_whole() {
     for sentence in &translation.sentences {
         assert!(sentence.source_tokens.len() <= 140, "{} tokens", sentence.source_tokens.len());
     }
-    let letters = "a".repeat(3000);
-    check(&letters, &translate(&translator, &letters));
+    // A place to cut before a character of several bytes; placeholders longer than what is left of a piece; letters
+    // that are one character to readers.
+    for endless in [
+        "a".repeat(3000),
+        "é".repeat(600),
+        "see {count, plural, one {# item} other {# items}} ".repeat(30),
+        "a\u{200d}".repeat(600),
+    ] {
+        let translation = translate(&translator, &endless);
+        check(&endless, &translation);
+        for sentence in &translation.sentences {
+            let tokens = sentence.source_tokens.len();
+            assert!(tokens <= 140, "{tokens} tokens of {}", &endless[..8]);
+        }
+        let count = |text: &str| text.matches("{# item}").count();
+        assert_eq!(count(&endless), count(&translation.text), "{}", translation.text);
+    }
 }
 
 proptest! {

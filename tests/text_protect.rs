@@ -43,6 +43,17 @@ fn urls() {
 }
 
 #[test]
+fn where_links_lead() {
+    for marked in [
+        "See the [guide⟦](https://example.com/a_(b)/c)⟧ or [this⟦](#top)⟧.",
+        "![A cat⟦](images/cat.png \"On a chair\")⟧",
+        "[x] (not a link), [y]() and [z](some words) and [w](a",
+    ] {
+        check(Link, marked);
+    }
+}
+
+#[test]
 fn no_urls() {
     for text in [
         "It ended.It was over.",
@@ -237,10 +248,12 @@ proptest! {
 fn long_text_takes_linear_time() {
     for unit in [
         "a", "a.", "a.b@", "`", "` `` ", "{", "{a", "<a ", "%", "1 ", "1.", "#", "/a", "\\", "👍",
-        "\u{200d}", "a_", "&a", ":a", "+1(", "http://", "e\u{301}",
+        "\u{200d}", "a_", "&a", ":a", "+1(", "http://", "e\u{301}", ")", "](", "](a",
     ] {
         let text = unit.repeat((1 << 19) / unit.len());
-        let spans = spans(&text);
-        assert!(spans.len() <= text.len());
+        for text in [format!("http://a{text}"), text] {
+            let spans = spans(&text);
+            assert!(spans.len() <= text.len());
+        }
     }
 }

@@ -31,6 +31,7 @@ fn plain_sentences() {
     check("One.|  Two.|\tThree.");
     check("What?!| No...| Stop!!!| End");
     check("Just one sentence without an end");
+    check("Name|\tWhere they live|\t\tAge");
     check("  indented.| And more.  ");
     check("He left.| 25 people came.| ¿Qué?| ¡No!| Bien.");
 }
@@ -276,6 +277,7 @@ fn long_text_takes_linear_time() {
         "。",
         "» ",
         "... ",
+        "](",
     ] {
         let text = unit.repeat((1 << 19) / unit.len());
         let end = segments(&text).last().unwrap().range.end;

@@ -1,7 +1,7 @@
 //! What must not be translated is put back byte for byte: addresses, placeholders, code, emoji, characters the
 //! vocabulary lacks. A number keeps its digits; the way they are grouped is the target language's.
 
-use super::numbers::{core, digit_core, digits, numbers, same_number};
+use super::numbers::{core, digit_core, digits, numbers, same_number, stands_in};
 use crate::text::fold;
 use crate::text::protect::{self, ProtectedKind};
 use std::ops::Range;
@@ -92,7 +92,10 @@ fn copies(draft: &Draft<'_>) -> Vec<Copy> {
         let overlaps =
             |copy: &Copy| copy.range.start < span.range.end && span.range.start < copy.range.end;
         if !copies.iter().any(overlaps) {
-            let number = span.kind == ProtectedKind::Number;
+            let text = draft.source.get(span.range.clone()).unwrap_or_default();
+            // The sign of a telephone number is part of it, and no language groups it in another way.
+            let phone = text.starts_with('+') && digits(text).len() >= 7;
+            let number = span.kind == ProtectedKind::Number && !phone;
             copies.push(Copy { range: span.range, number, readable: true });
         }
     }
@@ -110,7 +113,7 @@ fn missing<'c>(draft: &Draft<'_>, copies: &'c [Copy]) -> Vec<&'c Copy> {
             let wanted = core(text(copy));
             match target_numbers.iter().position(|number| same_number(wanted, core(number))) {
                 Some(found) => drop(target_numbers.swap_remove(found)),
-                None if draft.target.contains(wanted) => {}
+                None if stands_in(&draft.target, wanted) => {}
                 None => lacking.push(copy),
             }
         } else {
@@ -205,19 +208,23 @@ fn insert(draft: &Draft<'_>, copy: &Copy, looked_at: &[usize]) -> Edit {
     let tokens = tokens_of(draft, &copy.range);
     let after = draft.source.get(copy.range.end..).unwrap_or_default();
     let at_end = !after.chars().any(char::is_alphanumeric);
-    let place = (0..tokens.start).rev().find_map(|source| {
-        looked_at
-            .iter()
-            .rposition(|at| *at == source)
-            .and_then(|token| draft.target_ranges.get(token))
-    });
+    let last_of = |sources: Range<usize>| {
+        let token = looked_at.iter().rposition(|at| sources.contains(at));
+        token.and_then(|token| draft.target_ranges.get(token))
+    };
+    let before = draft.source.get(..copy.range.start).unwrap_or_default();
+    // Where a link leads stands behind all of its words, whatever their order has become.
+    let is_link = draft.source.get(copy.range.start..).is_some_and(|rest| rest.starts_with("]("));
+    let words = before.rfind('[').filter(|_| is_link).map(|open| open + 1..copy.range.start);
+    let place = words
+        .and_then(|words| last_of(tokens_of(draft, &words)))
+        .or_else(|| (0..tokens.start).rev().find_map(|source| last_of(source..source + 1)));
     let at = match place {
         _ if at_end && after.trim().is_empty() => draft.target.len(),
         Some(token) => token.end,
         None => 0,
     };
     let mut text = draft.source.get(copy.range.clone()).unwrap_or_default().to_owned();
-    let before = draft.source.get(..copy.range.start).unwrap_or_default();
     let (left, right) = draft.target.split_at_checked(at).unwrap_or((&draft.target, ""));
     let spaced = |side: &str, end: bool| {
         let edge = if end { side.chars().next_back() } else { side.chars().next() };
@@ -253,7 +260,7 @@ fn apply(draft: &Draft<'_>, mut edits: Vec<Edit>) -> (String, Vec<Range<usize>>)
         let mut offset = 0_isize;
         for (old, new) in &moves {
             if old.start < at && at < old.end {
-                return if is_end { new.end } else { new.start };
+                return new.end;
             }
             if at < old.end || (at <= old.start && is_end) || (at == old.start && !old.is_empty()) {
                 break;
@@ -343,6 +350,9 @@ mod tests {
         let text = restored("press {key} twice", "prima duas", &[0, 2], &[]);
         assert_eq!(text, "prima {key} duas");
         assert_eq!(restored("hello 😀 world", "olá mundo", &[0, 2], &["😀"]), "olá 😀 mundo");
+        let link =
+            restored("a [big house](x.org/a)", "uma [casa grande", &[0, 2, 1], &["](x.org/a)"]);
+        assert_eq!(link, "uma [casa grande](x.org/a)");
         assert_eq!(restored("good night ★", "boa noite", &[0, 1], &["★"]), "boa noite ★");
     }
 
@@ -355,6 +365,14 @@ mod tests {
         assert_eq!(restored("3 cats", "três gatos", &[0, 1], &[]), "três gatos");
         let thousands = restored("100,000 people", "100 mil pessoas", &[0, 0, 1], &[]);
         assert_eq!(thousands, "100 mil pessoas");
+        let phone = restored(
+            "call +351 912 345 678 now",
+            "ligue 0351 912 345 678 agora",
+            &[0, 1, 2, 3, 4, 5],
+            &[],
+        );
+        assert_eq!(phone, "ligue +351 912 345 678 agora");
+        assert_eq!(restored("1 of 10", "01 de 10", &[0, 1, 2], &[]), "1 de 10");
     }
 
     #[test]

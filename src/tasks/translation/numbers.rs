@@ -38,6 +38,16 @@ pub(super) fn same_number(source: &str, target: &str) -> bool {
             .any(|(comma, point)| set(*comma, *point) == target)
 }
 
+/// Whether `number` stands in `text`, and not as part of a longer one.
+pub(super) fn stands_in(text: &str, number: &str) -> bool {
+    text.match_indices(number).any(|(at, _)| {
+        let (before, from) = text.split_at_checked(at).unwrap_or((text, ""));
+        let behind = from.get(number.len()..).unwrap_or_default();
+        !before.ends_with(char::is_numeric) && !behind.starts_with(char::is_numeric)
+    })
+}
+
+/// The digits of a text, one after the other.
 pub(super) fn digits(text: &str) -> String {
     text.chars().filter(|c| c.is_numeric()).collect()
 }

@@ -1,6 +1,7 @@
 //! What a model is shown of a passage: characters its vocabulary lacks are written another way, or left out and put
 //! back into the translation later.
 
+use super::plan::slice;
 use crate::text::protect::{self, ProtectedKind};
 use crate::text::sentencepiece::{Piece, SentencePiece};
 use crate::text::{casing, fold};
@@ -14,7 +15,7 @@ const LONGEST_WORD: usize = 120;
 pub(super) struct Prepared {
     /// What the model is shown; empty if nothing is left to translate.
     pub pieces: Vec<Piece>,
-    /// What it is not shown: emoji, words with characters the vocabulary lacks.
+    /// What it is not shown: emoji, where links lead, words with characters the vocabulary lacks.
     pub left_out: Vec<Range<usize>>,
     /// Words shown without the marks of their letters, and how they read so.
     pub plain_words: Vec<(Range<usize>, String)>,
@@ -40,8 +41,8 @@ pub(super) fn prepare(vocab: &SentencePiece, passage: &str, recase: bool) -> Pre
         }
     }
     left_out.extend(endless_words(passage));
-    let emoji = spans.into_iter().filter(|span| span.kind == ProtectedKind::Emoji);
-    left_out.extend(emoji.map(|span| span.range));
+    let unread = |kind| matches!(kind, ProtectedKind::Emoji | ProtectedKind::Link);
+    left_out.extend(spans.into_iter().filter(|span| unread(span.kind)).map(|span| span.range));
     if left_out.is_empty() {
         return shown;
     }
@@ -94,12 +95,17 @@ fn show(vocab: &SentencePiece, text: &str, recase: bool) -> (Prepared, Vec<Range
     (Prepared { pieces: pieces.collect(), left_out: Vec::new(), plain_words }, still_unknown)
 }
 
-/// Ranges of the unknown tokens, without white space.
+/// Ranges of the unknown tokens, without white space. Of a character that is several tokens (½ is 1, a bar and 2),
+/// one unknown makes all of it unknown.
 fn unknown(vocab: &SentencePiece, pieces: &[Piece], text: &str) -> Vec<Range<usize>> {
     let of_unknown = pieces.iter().filter(|piece| piece.id == vocab.unknown_id());
     let trimmed = of_unknown.map(|piece| {
-        let passage = text.get(piece.range.clone()).unwrap_or_default();
-        let start = piece.range.start + (passage.len() - passage.trim_start().len());
+        let Range { start, end } = piece.range;
+        // The range of such a character is its last token's; those before it have empty ones at its start.
+        let first = text.get(start..).and_then(|rest| rest.chars().next());
+        let end = if start == end { end + first.map_or(0, char::len_utf8) } else { end };
+        let passage = slice(text, &(start..end));
+        let start = start + (passage.len() - passage.trim_start().len());
         start..start + passage.trim().len()
     });
     trimmed.filter(|range| !range.is_empty()).collect()
@@ -140,7 +146,9 @@ impl Rest {
             } else if part.starts_with(|c: char| c.is_ascii_punctuation() && !"([{<#$@".contains(c))
             {
                 // A stop or comma follows the word before now.
-                rest.text.truncate(rest.text.trim_end().len());
+                let kept = rest.text.trim_end().len();
+                rest.text.truncate(kept);
+                rest.parts.iter_mut().for_each(|(_, at)| *at = kept.min(*at));
             }
             rest.parts.push((start, rest.text.len()));
             rest.text.push_str(part);
@@ -186,6 +194,18 @@ mod tests {
         let endless: Vec<_> = endless_words(&text).collect();
         assert_eq!(endless, std::slice::from_ref(&(word.len() + 1..word.len() + 201)));
         assert_eq!(endless_words(&"世界".repeat(100)).count(), 0);
+    }
+
+    #[test]
+    fn what_is_left_between_symbols_leads_back() {
+        let text = "é ♥ ♥ ♥, ♥ à ♥ ♥.";
+        let hearts: Vec<_> = text.match_indices('♥').map(|(at, _)| at..at + 3).collect();
+        let rest = Rest::of(text, &hearts);
+        assert_eq!(rest.text, "é, à.");
+        for kept in ["é", ",", "à", "."] {
+            let (at, old) = (rest.text.find(kept).unwrap(), text.find(kept).unwrap());
+            assert_eq!(rest.range_to_old(at..at + kept.len()), old..old + kept.len(), "{kept}");
+        }
     }
 
     #[test]

@@ -27,6 +27,8 @@ pub enum ProtectedKind {
     Url,
     /// `someone@example.com`.
     Email,
+    /// Where a Markdown link leads: `](https://example.com)`, `](images/cat.png "A cat")`.
+    Link,
     /// `@someone`, `#topic`.
     Mention,
     /// `{name}`, `{{x}}`, `${x}`, `%s`, `%1$d`, `%(x)s`, `%{x}`, `%NAME%`, `{% x %}`, `<0>`, `</b>`, `&amp;`.
@@ -94,6 +96,7 @@ fn match_at(text: &str, at: usize, first: char) -> Option<(ProtectedKind, usize)
     match first {
         '`' if before == Some('`') => return None,
         '`' => return placeholder::code(text, at).map(|end| (Code, end)),
+        ']' => return placeholder::link(text, at).map(|end| (Link, end)),
         '{' | '$' | '%' | '<' | '&' | '#' => {
             if let Some(end) = placeholder::placeholder(text, at, first) {
                 return Some((Placeholder, end));

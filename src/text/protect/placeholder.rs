@@ -1,4 +1,4 @@
-//! Placeholders of message formats and templates, tags, entities, and code in back-ticks.
+//! Placeholders of message formats and templates, tags, entities, code in back-ticks, and where links lead.
 
 use super::{after, char_at, char_before, run_end};
 
@@ -8,7 +8,7 @@ const MAX_LENGTH: usize = 256;
 /// Braces within braces: message formats nest, but not far.
 const MAX_DEPTH: u32 = 6;
 
-/// Longest code in back-ticks, in bytes.
+/// Longest code in back-ticks and longest address of a link, in bytes.
 const MAX_CODE: usize = 4096;
 
 /// Code between back-ticks: as many at the end as at the start. A single line unless fenced by three.
@@ -36,6 +36,33 @@ pub(super) fn code(text: &str, at: usize) -> Option<usize> {
         }
     }
     None
+}
+
+/// Where a Markdown link leads, from the bracket that closes its words: an address without white space, and perhaps
+/// a title in quotes.
+pub(super) fn link(text: &str, at: usize) -> Option<usize> {
+    let start = after(text, at, "](")?;
+    let limit = text.floor_char_boundary(start.saturating_add(MAX_CODE));
+    let text = text.get(..limit)?;
+    let mut depth = 0;
+    let mut end = run_end(text, start, |c| !c.is_whitespace() && !"()".contains(c));
+    while let Some(c) = char_at(text, end) {
+        match c {
+            '(' => depth += 1,
+            ')' if depth > 0 => depth -= 1,
+            _ => break,
+        }
+        end = run_end(text, end + 1, |c| !c.is_whitespace() && !"()".contains(c));
+    }
+    if end == start {
+        return None;
+    }
+    if char_at(text, end) == Some(' ') {
+        let quote = char_at(text, end + 1).filter(|c| matches!(c, '"' | '\''))?;
+        end = run_end(text, end + 2, |c| c != quote && c != '\n') + 1;
+        char_at(text, end - 1).filter(|c| *c == quote)?;
+    }
+    (depth == 0 && char_at(text, end) == Some(')')).then_some(end + 1)
 }
 
 /// A placeholder that starts with `first`.

@@ -39,7 +39,7 @@ pub fn segments(text: &str) -> Vec<Segment> {
 
 /// Splits `text` with the abbreviations of one language (`en`, `pt-BR`, …); of all if it is none of the known.
 ///
-/// A line break always ends a segment. Within a line, a sentence ends behind a stop and the quotes and
+/// A line break or tab always ends a segment. Within a line, a sentence ends behind a stop and the quotes and
 /// brackets that close after it, if what follows can start a sentence.
 pub fn segments_in(text: &str, language: Option<&str>) -> Vec<Segment> {
     let abbreviations = abbreviations::Abbreviations::of(language);
