@@ -12,7 +12,7 @@ use crate::stack::{EncoderDecoder, Precision};
 use crate::text::sentencepiece::SentencePiece;
 use std::rc::Rc;
 
-/// Longest beam offered: past it nothing is gained and memory grows.
+/// Widest beam offered: past it nothing is gained and memory grows.
 const MAX_BEAM_SIZE: usize = 64;
 /// No translation is longer than this many tokens for each source token.
 const MAX_LENGTH_FACTOR: f32 = 16.0;
@@ -50,7 +50,8 @@ impl<O: Ops + Clone> Translator<O> {
     /// Loads a model; each file is read once, tensor by tensor.
     ///
     /// # Errors
-    /// Every fault of a file is an error that names it; files that do not belong together are one too.
+    /// Every fault of a file is an error that names it; files that do not belong together are one too, and
+    /// a vocabulary whose end and unknown tokens are others than the model's.
     pub fn load(ops: O, files: TranslatorFiles, options: LoadOptions) -> Result<Self> {
         let source_vocab = Rc::new(vocabulary(files.source_vocab.as_ref())?);
         let target_vocab = match &files.target_vocab {
@@ -65,6 +66,16 @@ impl<O: Ops + Clone> Translator<O> {
             (&source_vocab, &files.source_vocab, spec.encoder.vocab_size),
             (&target_vocab, target_file, spec.output.vocab_size),
         ] {
+            let (end, unknown) = (vocab.eos_id(), vocab.unknown_id());
+            if end != Some(spec.special.end) || unknown != spec.special.unknown {
+                return Err(Error::Unsupported {
+                    file: from.name().to_owned(),
+                    what: format!(
+                        "end token {end:?} and unknown token {unknown}; {} and {} are read",
+                        spec.special.end, spec.special.unknown
+                    ),
+                });
+            }
             // The table may be padded past the vocabulary, never the other way round.
             if vocab.vocab_size() > rows {
                 let tokens = vocab.vocab_size();
@@ -84,7 +95,7 @@ impl<O: Ops + Clone> Translator<O> {
             ));
         }
         let is_quantised = file.tensors().iter().any(|tensor| tensor.dtype == DType::Intgemm8);
-        let quantised = |precision| match precision {
+        let precision = match options.precision {
             Precision::Auto if is_quantised => Precision::Int8,
             Precision::Auto => Precision::Float32,
             other => other,
@@ -95,11 +106,11 @@ impl<O: Ops + Clone> Translator<O> {
             source_vocab,
             target_vocab,
             shortlist,
-            precision: quantised(options.precision),
+            precision,
         })
     }
 
-    /// The arithmetic in use: `Float32` or `Int8`.
+    /// The arithmetic in use: what was asked for, or what [`Precision::Auto`] came to.
     pub fn precision(&self) -> Precision {
         self.precision
     }
@@ -142,10 +153,22 @@ impl<O: Ops + Clone> Translator<O> {
     /// Source tokens as the network takes them.
     pub(super) fn search_input(&self, ids: impl Iterator<Item = u32>) -> SearchInput {
         let mut source: Vec<u32> = ids.collect();
-        source.push(self.model.special().end);
+        let end = self.model.special().end;
+        source.push(end);
         let target_vocab = self.model.vocab_size().min(self.target_vocab.vocab_size());
-        let candidates =
-            self.shortlist.as_ref().map(|shortlist| shortlist.candidates(&source, target_vocab));
+        // Where both sides share a vocabulary, the source's own tokens are candidates too: names are copied.
+        let is_shared = Rc::ptr_eq(&self.source_vocab, &self.target_vocab);
+        let candidates = self.shortlist.as_ref().map(|shortlist| {
+            if is_shared {
+                return shortlist.candidates_with_source(&source, target_vocab);
+            }
+            let mut candidates = shortlist.candidates(&source, target_vocab);
+            // Every list of real files has it; without it no translation could end.
+            if let Err(place) = candidates.binary_search(&end) {
+                candidates.insert(place, end);
+            }
+            candidates
+        });
         SearchInput { source, candidates }
     }
 }
