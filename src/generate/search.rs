@@ -18,7 +18,7 @@ pub struct SearchInput {
 pub struct Search<O: Ops> {
     encoded: Encoded<O>,
     state: DecoderState<O>,
-    /// Output projections; sources with the same candidates share one.
+    /// Output projections; neighbouring sources with the same candidates share one.
     outputs: Vec<O::OutputProjection>,
     sources: Vec<Source>,
     with_alignment: bool,

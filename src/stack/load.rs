@@ -15,7 +15,8 @@ pub enum Precision {
     Float32,
     /// Int8 weights throughout, float32 ones quantised by their largest magnitude; activations are int16.
     Int8,
-    /// As `Int8`, with activations of int8 too, by the multipliers of the file: what Marian computes.
+    /// As `Int8`, with activations of int8 too, by the multipliers of the file, by each row's own where it has
+    /// none: what Marian computes.
     Int8Activations,
 }
 
@@ -216,7 +217,8 @@ fn transpose(values: &[f32], rows: usize, columns: usize) -> Vec<f32> {
 /// Symmetric quantisation by the largest magnitude: value ≈ int8 / multiplier, |int8| ≤ 127.
 fn quantise(values: &[f32]) -> Weights {
     let largest = values.iter().fold(0.0_f32, |largest, value| largest.max(value.abs()));
-    let multiplier = if largest > 0.0 { 127.0 / largest } else { 1.0 };
+    // 0, or so small that its inverse has no float32
+    let multiplier = Some(127.0 / largest).filter(|inverse| inverse.is_finite()).unwrap_or(1.0);
     let values = values.iter().map(|value| libm::rintf(value * multiplier) as i8).collect();
     Weights::Int8 { values, multiplier }
 }
