@@ -12,7 +12,7 @@ use crate::{
     workspace::Workspace,
 };
 use anyhow::{Context, Result, bail};
-use std::{process::Command, time::Instant};
+use std::{io::Write, process::Command, time::Instant};
 
 pub const COMMAND: Subcommand = Subcommand {
     name: "test",
@@ -82,10 +82,11 @@ fn run_command(arguments: Arguments) -> Result<()> {
         .iter()
         .filter(|stage| names.is_empty() || names.iter().any(|name| name == stage.name))
         .collect();
-    run_stages(&Workspace::find()?, &wanted)
+    run_stages(&Workspace::find()?, &wanted, &mut std::io::stdout())
 }
 
-fn run_stages(workspace: &Workspace, stages: &[&Stage]) -> Result<()> {
+/// Runs the stages up to the first that fails and writes what each took and how it ended.
+fn run_stages(workspace: &Workspace, stages: &[&Stage], out: &mut impl Write) -> Result<()> {
     let (mut table, mut passed, mut skipped) = (Vec::new(), 0, 0);
     let mut failure = None;
     let whole = Instant::now();
@@ -95,7 +96,7 @@ fn run_stages(workspace: &Workspace, stages: &[&Stage]) -> Result<()> {
             table.push(format!("{:<16}           not run", stage.name));
             continue;
         }
-        println!("\n== {}", stage.name);
+        writeln!(out, "\n== {}", stage.name)?;
         let start = Instant::now();
         let outcome = (stage.run)(workspace);
         let took = format!("{:<16}{:8.1} s ", stage.name, start.elapsed().as_secs_f32());
@@ -105,24 +106,21 @@ fn run_stages(workspace: &Workspace, stages: &[&Stage]) -> Result<()> {
                 table.push(format!("{took} passed"));
             }
             Ok(Outcome::Skipped(why)) => {
-                println!("SKIPPED: {why}");
+                writeln!(out, "SKIPPED: {why}")?;
                 skipped += 1;
                 table.push(format!("{took} SKIPPED: {why}"));
             }
             Err(error) => {
-                eprintln!("{} failed: {error:#}", stage.name);
                 table.push(format!("{took} FAILED"));
-                failure = Some((stage.name, error));
+                failure = Some(error.context(format!("stage {}", stage.name)));
             }
         }
     }
-    println!("\n{}", table.join("\n"));
-    println!("{:<16}{:8.1} s", "total", whole.elapsed().as_secs_f32());
-    println!("{passed} passed, {} failed, {skipped} skipped", usize::from(failure.is_some()));
-    match failure {
-        Some((name, error)) => Err(error.context(format!("stage {name}"))),
-        None => Ok(()),
-    }
+    writeln!(out, "\n{}", table.join("\n"))?;
+    writeln!(out, "{:<16}{:8.1} s", "total", whole.elapsed().as_secs_f32())?;
+    let failed = usize::from(failure.is_some());
+    writeln!(out, "{passed} passed, {failed} failed, {skipped} skipped")?;
+    failure.map_or(Ok(()), Err)
 }
 
 fn passed(result: Result<()>) -> Result<Outcome> {
@@ -192,10 +190,13 @@ mod tests {
     const BAD: Stage = Stage { name: "bad", run: |_| bail!("no good") };
 
     #[test]
-    fn a_failing_stage_fails_the_run() {
+    fn a_failing_stage_ends_the_run_and_fails_it() {
         let workspace = Workspace::find().unwrap();
-        assert!(run_stages(&workspace, &[&GOOD]).is_ok());
-        let error = run_stages(&workspace, &[&GOOD, &BAD, &GOOD]).unwrap_err();
+        let mut written = Vec::new();
+        assert!(run_stages(&workspace, &[&GOOD], &mut written).is_ok());
+        assert!(written.ends_with(b"\n1 passed, 0 failed, 0 skipped\n"));
+        let error = run_stages(&workspace, &[&GOOD, &BAD, &GOOD], &mut written).unwrap_err();
         assert_eq!(format!("{error:#}"), "stage bad: no good");
+        assert!(written.ends_with(b"\n1 passed, 1 failed, 1 skipped\n"));
     }
 }
