@@ -5,7 +5,7 @@ use super::{after, char_at, char_before, run_end};
 /// Longest placeholder, in bytes: a brace that closes later than this is prose.
 const MAX_LENGTH: usize = 256;
 
-/// Braces within braces: message formats nest, but not far.
+/// Brackets within brackets: message formats and addresses nest, but not far.
 const MAX_DEPTH: u32 = 6;
 
 /// Longest code in back-ticks and longest address of a link, in bytes.
@@ -48,6 +48,7 @@ pub(super) fn link(text: &str, at: usize) -> Option<usize> {
     let mut end = run_end(text, start, |c| !c.is_whitespace() && !"()".contains(c));
     while let Some(c) = char_at(text, end) {
         match c {
+            '(' if depth == MAX_DEPTH => return None,
             '(' => depth += 1,
             ')' if depth > 0 => depth -= 1,
             _ => break,
