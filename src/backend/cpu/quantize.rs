@@ -31,6 +31,8 @@ pub struct QuantizedRows {
     values: Vec<[i16; 8]>,
     /// What a row's integers are multiplied by to undo its own multiplier, 1 for `Static`.
     row_scales: Vec<f32>,
+    /// Sum of a row's integers, wrapping.
+    row_sums: Vec<i32>,
     chunks: usize,
 }
 
@@ -41,6 +43,7 @@ impl QuantizedRows {
         let rows = input.len().checked_div(in_features).unwrap_or(0);
         self.values.resize(rows * self.chunks, [0; 8]);
         self.row_scales.clear();
+        self.row_sums.clear();
         if in_features == 0 {
             return;
         }
@@ -53,7 +56,7 @@ impl QuantizedRows {
                 RowQuant::PerRow | RowQuant::Wide => row_multiplier::<L>(row, limit),
             };
             self.row_scales.push(scale);
-            quantize_row::<L>(row, multiplier, limit, to);
+            self.row_sums.push(quantize_row::<L>(row, multiplier, limit, to));
         }
     }
 
@@ -68,6 +71,11 @@ impl QuantizedRows {
     pub fn row_chunks(&self, row: usize) -> &[[i16; 8]] {
         let start = row.saturating_mul(self.chunks);
         self.values.get(start..start + self.chunks).unwrap_or(&[])
+    }
+
+    /// Sum of a row's integers, wrapping.
+    pub fn row_sum(&self, row: usize) -> i32 {
+        self.row_sums.get(row).copied().unwrap_or(0)
     }
 
     /// What a row's integer sums are multiplied by, beside the scale of each column.
@@ -93,8 +101,9 @@ fn row_multiplier<L: Lanes>(row: &[f32], limit: f32) -> (f32, f32) {
     }
 }
 
+/// Quantises one row; returns the sum of its integers, wrapping.
 #[inline(always)]
-fn quantize_row<L: Lanes>(row: &[f32], multiplier: f32, limit: f32, to: &mut [[i16; 8]]) {
+fn quantize_row<L: Lanes>(row: &[f32], multiplier: f32, limit: f32, to: &mut [[i16; 8]]) -> i32 {
     let multiplier = L::splat(multiplier);
     let (lowest, highest) = (L::splat(-limit), L::splat(limit));
     let quantize = |x: &[f32; 4]| {
@@ -103,10 +112,17 @@ fn quantize_row<L: Lanes>(row: &[f32], multiplier: f32, limit: f32, to: &mut [[i
         let x = L::add(L::pmin(highest, x), L::splat(ROUND));
         L::sub_i32(L::bits(x), L::splat_i32(ROUND_BITS))
     };
+    let ones = L::splat_pair(&[1, 1]);
+    let mut sums = L::splat_i32(0);
+    let mut keep = |[low, high]: [&[f32; 4]; 2], to: &mut [i16; 8]| {
+        let eight = L::narrow(quantize(low), quantize(high));
+        sums = L::add_i32(sums, L::dot(eight, ones));
+        L::store_i16(eight, to);
+    };
     let (chunks, rest) = row.as_chunks::<8>();
     for (chunk, to) in chunks.iter().zip(to.iter_mut()) {
         if let ([low, high], _) = chunk.as_chunks::<4>() {
-            L::store_i16(L::narrow(quantize(low), quantize(high)), to);
+            keep([low, high], to);
         }
     }
     if let (false, Some(to)) = (rest.is_empty(), to.last_mut()) {
@@ -114,9 +130,11 @@ fn quantize_row<L: Lanes>(row: &[f32], multiplier: f32, limit: f32, to: &mut [[i
         for (to, &from) in chunk.as_flattened_mut().iter_mut().zip(rest) {
             *to = from;
         }
-        let [low, high] = &chunk;
-        L::store_i16(L::narrow(quantize(low), quantize(high)), to);
+        keep(chunk.each_ref(), to);
     }
+    let mut lanes = [0; 4];
+    L::store_i32(sums, &mut lanes);
+    lanes.into_iter().fold(0, i32::wrapping_add)
 }
 
 #[cfg(test)]

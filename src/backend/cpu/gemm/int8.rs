@@ -1,4 +1,4 @@
-//! Int8 products, exact: both operands as int16, sums as int32, one multiplication at the end.
+//! Int8 products, exact: sums of int16 products in int32, one multiplication at the end.
 
 use super::{BLOCK, Eight, Floats, Output, Pairs, Tile, for_each_tile, in_blocks, pack};
 use crate::backend::cpu::lanes::Lanes;
@@ -7,7 +7,7 @@ use crate::backend::cpu::quantize::{QuantizedRows, RowQuant};
 /// Longest row whose int32 sum cannot overflow: 132104 · 128 · 127 < 2^31.
 pub const MAX_IN_FEATURES: usize = 132_104;
 
-/// An int8 matrix, packed as int16 `[out_features / 8, in_features / 2, 8, 2]` with zeros past the last row and column.
+/// An int8 matrix, packed as [`Pairs`] `[out_features / 8, in_features / 2]`, with zeros past the last row and column.
 #[derive(Debug)]
 pub struct Int8Matrix {
     in_features: usize,
@@ -28,7 +28,7 @@ impl Int8Matrix {
     ) -> Self {
         let out_features = rows.len();
         let pairs = in_features.div_ceil(2);
-        let mut blocks = vec![Pairs::default(); out_features.div_ceil(BLOCK) * pairs];
+        let mut blocks = vec![Pairs::ZERO; out_features.div_ceil(BLOCK) * pairs];
         let mut scale = in_blocks(None, out_features);
         let mut rows = rows;
         for (i, scale) in scale.iter_mut().enumerate() {
@@ -67,7 +67,7 @@ impl Int8Matrix {
     }
 }
 
-/// Adds the products of one pair of each row with one pair of each column.
+/// Adds, for one pair of k, the products x·u and x·h of [`Pairs`].
 #[inline(always)]
 fn add_products<L: Lanes, const R: usize, const B: usize>(
     sums: &mut [[[L::I32; 2]; B]; R],
@@ -75,12 +75,13 @@ fn add_products<L: Lanes, const R: usize, const B: usize>(
     blocks: [&Pairs; B],
 ) {
     let x = x.map(|x| L::splat_pair(x));
-    for (b, Eight([low, high])) in blocks.into_iter().enumerate() {
-        let (low, high) = (L::load_i16(low), L::load_i16(high));
+    for (b, Pairs(pairs)) in blocks.into_iter().enumerate() {
+        let both = L::load_i16(pairs);
+        let upper = L::upper_bytes(both);
         for (sums, &x) in sums.iter_mut().zip(&x) {
-            let [sum_low, sum_high] = &mut sums[b];
-            *sum_low = L::add_i32(*sum_low, L::dot(x, low));
-            *sum_high = L::add_i32(*sum_high, L::dot(x, high));
+            let [sum_both, sum_upper] = &mut sums[b];
+            *sum_both = L::add_i32(*sum_both, L::dot(x, both));
+            *sum_upper = L::add_i32(*sum_upper, L::dot(x, upper));
         }
     }
 }
@@ -120,9 +121,11 @@ impl<L: Lanes> Tile<L> for Int8Tiles<'_> {
         }
         std::array::from_fn(|r| {
             let row_scale = L::splat(self.input.row_scale(row + r));
+            let offset = L::splat_i32(self.input.row_sum(row + r).wrapping_mul(128));
             std::array::from_fn(|b| {
                 let Eight([low, high]) = &self.scale[block + b];
-                let [sum_low, sum_high] = sums[r][b];
+                let [sum_both, sum_high] = sums[r][b];
+                let sum_low = L::sub_i32(L::sub_i32(sum_both, L::shl::<8>(sum_high)), offset);
                 [
                     L::mul(L::to_f32(sum_low), L::mul(row_scale, L::load(low))),
                     L::mul(L::to_f32(sum_high), L::mul(row_scale, L::load(high))),

@@ -45,25 +45,30 @@ fn pack_block<L: Lanes, T: Copy>(
     }
 }
 
-/// Writes `rows[c][2·p + i]` to `to[p][c][i]`, widened; a row too short is padded with zeros.
+/// Writes `rows[c][2·p + i]` to `to[p]`; a row too short is padded with zeros.
 pub(super) fn pack_int8_block<L: Lanes>(rows: [&[i8]; BLOCK], to: &mut [Pairs]) {
     let shortest = rows.iter().map(|row| row.len()).min().unwrap_or(0).min(2 * to.len());
     let whole = shortest / 8;
     let chunks = rows.map(|row| &row.as_chunks::<8>().0[..whole]);
     let (to_chunks, _) = to.as_chunks_mut::<4>();
+    let (lower_bytes, offset) = (L::splat_i32(0x00ff_00ff), L::splat_i32(0x0080_0080));
     for (k, to) in to_chunks.iter_mut().enumerate().take(whole) {
-        for half in 0..2 {
-            let four = std::array::from_fn(|c| L::pairs(L::load_i8(&chunks[4 * half + c][k])));
-            for (to, column) in to.iter_mut().zip(L::transpose(four)) {
-                L::store_i16(L::from_pairs(column), &mut to.0[half]);
-            }
+        let half = |first: usize| {
+            L::transpose(std::array::from_fn(|c| L::pairs(L::load_i8(&chunks[first + c][k]))))
+        };
+        for ((to, low), high) in to.iter_mut().zip(half(0)).zip(half(4)) {
+            // Nothing carries from one int16 into the next: 255 + 128 fits, and the upper bytes come as they are.
+            let low = L::add_i32(L::and(low, lower_bytes), offset);
+            let high = L::shl::<8>(L::and(high, lower_bytes));
+            let both = L::add_i32(L::and(low, lower_bytes), high);
+            L::store_i16(L::from_pairs(both), &mut to.0);
         }
     }
     for (p, to) in to.iter_mut().enumerate().skip(4 * whole) {
-        for (to, row) in to.lanes_mut().as_chunks_mut::<2>().0.iter_mut().zip(rows) {
-            for (i, to) in to.iter_mut().enumerate() {
-                *to = row.get(2 * p + i).copied().map_or(0, i16::from);
-            }
+        let value = |c: usize, k: usize| rows[c].get(k).copied().map_or(0, i16::from);
+        for (lane, to) in to.0.iter_mut().enumerate() {
+            let (c, k) = (lane / 2, 2 * p + lane % 2);
+            *to = (value(4 + c, k) << 8) + (value(c, k) + 128);
         }
     }
 }

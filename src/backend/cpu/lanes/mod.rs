@@ -68,6 +68,8 @@ pub trait Lanes: Copy + Debug + 'static {
 
     /// `x` in every lane.
     fn splat_i32(x: i32) -> Self::I32;
+    /// Writes four.
+    fn store_i32(v: Self::I32, to: &mut [i32; 4]);
     /// `a + b`, wrapping.
     fn add_i32(a: Self::I32, b: Self::I32) -> Self::I32;
     /// `a − b`, wrapping.
@@ -93,6 +95,8 @@ pub trait Lanes: Copy + Debug + 'static {
     fn dot(a: Self::I16, b: Self::I16) -> Self::I32;
     /// `low` then `high`, each clamped to int16.
     fn narrow(low: Self::I32, high: Self::I32) -> Self::I16;
+    /// Each eight bits down: the upper byte, sign-extended.
+    fn upper_bytes(a: Self::I16) -> Self::I16;
     /// The first four and the last four, sign-extended.
     fn widen(a: Self::I16) -> [Self::I32; 2];
     /// Each two int16 as one int32.

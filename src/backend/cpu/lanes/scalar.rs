@@ -72,6 +72,10 @@ impl Lanes for Scalar {
         [x; 4]
     }
     #[inline(always)]
+    fn store_i32(v: [i32; 4], to: &mut [i32; 4]) {
+        *to = v;
+    }
+    #[inline(always)]
     fn add_i32(a: [i32; 4], b: [i32; 4]) -> [i32; 4] {
         from_fn(|i| a[i].wrapping_add(b[i]))
     }
@@ -121,6 +125,10 @@ impl Lanes for Scalar {
     fn narrow(low: [i32; 4], high: [i32; 4]) -> [i16; 8] {
         let clamp = |x: i32| x.clamp(i16::MIN.into(), i16::MAX.into()) as i16;
         from_fn(|i| clamp(if i < 4 { low[i] } else { high[i - 4] }))
+    }
+    #[inline(always)]
+    fn upper_bytes(a: [i16; 8]) -> [i16; 8] {
+        a.map(|x| x >> 8)
     }
     #[inline(always)]
     fn widen(a: [i16; 8]) -> [[i32; 4]; 2] {

@@ -73,6 +73,11 @@ impl Lanes for Simd128 {
         i32x4_splat(x)
     }
     #[inline(always)]
+    fn store_i32(v: v128, to: &mut [i32; 4]) {
+        // SAFETY: `to` is 16 writable bytes, and `v128.store` needs no alignment.
+        unsafe { v128_store(to.as_mut_ptr().cast(), v) }
+    }
+    #[inline(always)]
     fn add_i32(a: v128, b: v128) -> v128 {
         i32x4_add(a, b)
     }
@@ -137,6 +142,10 @@ impl Lanes for Simd128 {
     #[inline(always)]
     fn narrow(low: v128, high: v128) -> v128 {
         i16x8_narrow_i32x4(low, high)
+    }
+    #[inline(always)]
+    fn upper_bytes(a: v128) -> v128 {
+        i16x8_shr(a, 8)
     }
     #[inline(always)]
     fn widen(a: v128) -> [v128; 2] {

@@ -84,6 +84,11 @@ impl Lanes for Sse2 {
         sse2!(_mm_set1_epi32(x))
     }
     #[inline(always)]
+    fn store_i32(v: __m128i, to: &mut [i32; 4]) {
+        // SAFETY: `to` is 16 writable bytes, and `movdqu` needs no alignment.
+        unsafe { _mm_storeu_si128(to.as_mut_ptr().cast(), v) }
+    }
+    #[inline(always)]
     fn add_i32(a: __m128i, b: __m128i) -> __m128i {
         sse2!(_mm_add_epi32(a, b))
     }
@@ -147,6 +152,10 @@ impl Lanes for Sse2 {
     #[inline(always)]
     fn narrow(low: __m128i, high: __m128i) -> __m128i {
         sse2!(_mm_packs_epi32(low, high))
+    }
+    #[inline(always)]
+    fn upper_bytes(a: __m128i) -> __m128i {
+        sse2!(_mm_srai_epi16::<8>(a))
     }
     #[inline(always)]
     fn widen(a: __m128i) -> [__m128i; 2] {

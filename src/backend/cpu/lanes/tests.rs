@@ -73,6 +73,8 @@ fn by_hand<L: Lanes>() {
     assert_eq!(get_i32::<L>(low), [1, 2, 3, 4]);
     assert_eq!(get_i32::<L>(high), [-32768, -32768, 127, -128]);
     assert_eq!(get_i16::<L>(L::from_pairs(L::pairs(a))), [1, 2, 3, 4, -32768, -32768, 127, -128]);
+    let upper = L::upper_bytes(L::load_i16(&[0x7fff, -1, -256, 255, 256, -32768, 0x1234, 0]));
+    assert_eq!(get_i16::<L>(upper), [127, -1, -1, 0, 1, -128, 0x12, 0]);
     let bytes = L::load_i8(&[0, 1, -1, 127, -128, 64, -64, 2]);
     assert_eq!(get_i16::<L>(bytes), [0, 1, -1, 127, -128, 64, -64, 2]);
     assert_eq!(get_i16::<L>(L::splat_pair(&[3, -4])), [3, -4, 3, -4, 3, -4, 3, -4]);
