@@ -72,7 +72,7 @@ impl Run for Attend {
 
 pub fn by_hand() {
     // Scores 0 and ln 3 (scale 1): probs 1/4 and 3/4; values 4 and 8 → 7.
-    let attend = Attend {
+    let mut attend = Attend {
         q: vec![1.0],
         q_columns: 1,
         q_column: 0,
@@ -87,6 +87,11 @@ pub fn by_hand() {
         weights_of: vec![0],
     };
     assert_close(&run_all(&attend, "by hand"), &[7.0, 0.25, 0.75], 1e-6, "by hand");
+    // Far from 0 it is the same, though exp of the scores themselves would overflow or vanish.
+    for offset in [500.0, -500.0] {
+        attend.kv = vec![vec![offset, 4.0, offset + 1.098_612_3, 8.0]];
+        assert_close(&run_all(&attend, "far from 0"), &[7.0, 0.25, 0.75], 1e-5, "far from 0");
+    }
     // The first of two positions sees only itself.
     let causal = Attend { mask: Mask::Causal, ..attend };
     assert_eq!(run_all(&causal, "by hand"), [4.0, 1.0, 0.0]);
