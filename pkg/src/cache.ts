@@ -42,7 +42,7 @@ export function get(key: string): Promise<Blob | undefined> {
   return attempt(async (cache) => (await cache.match(key))?.blob());
 }
 
-/** Keeps the file and returns the kept copy, so that the downloaded one can leave memory. */
+/** Keeps the file and returns the kept copy, so that the downloaded one can leave memory. A write that fails keeps nothing. */
 export async function keep(key: string, blob: Blob): Promise<Blob> {
   const kept = await attempt(async (cache) => {
     await cache.put(key, new Response(blob, { headers: { 'content-length': String(blob.size) } }));

@@ -12,6 +12,15 @@ export interface CatalogueFile {
   role?: string;
   bytes: number;
   sha256: string;
+  /** The file as it is served, where that is a gzip file of the one described: its name, size and hash. */
+  gzip?: Packed;
+}
+
+/** A gzip file. */
+export interface Packed {
+  name: string;
+  bytes: number;
+  sha256: string;
 }
 
 /** One model of the index. */
@@ -99,7 +108,7 @@ function parse(url: URL, text: string): CatalogueModel[] {
 function readModel(entry: unknown): CatalogueModel | undefined {
   if (!isRecord(entry)) return undefined;
   const { id, tasks, from, to, licence, base, files } = entry;
-  if (typeof id !== 'string' || !/^[\w.-]+$/.test(id) || !Array.isArray(files)) return undefined;
+  if (typeof id !== 'string' || !/^[\w-][\w.-]*$/.test(id) || !Array.isArray(files)) return undefined;
   const read = files.map(readFile);
   if (!read.every((file) => file !== undefined)) return undefined;
   return {
@@ -114,17 +123,30 @@ function readModel(entry: unknown): CatalogueModel | undefined {
 }
 
 function readFile(entry: unknown): CatalogueFile | undefined {
+  const file = readPacked(entry);
+  if (file === undefined || !isRecord(entry)) return undefined;
+  const { role, gzip } = entry;
+  const packed = gzip === undefined ? undefined : readPacked(gzip);
+  if (gzip !== undefined && packed === undefined) return undefined;
+  return {
+    ...file,
+    ...(typeof role === 'string' ? { role } : {}),
+    ...(packed === undefined ? {} : { gzip: packed }),
+  };
+}
+
+function readPacked(entry: unknown): Packed | undefined {
   if (!isRecord(entry)) return undefined;
-  const { name, role, bytes, sha256 } = entry;
+  const { name, bytes, sha256 } = entry;
   const fine =
     typeof name === 'string' &&
-    /^[\w.-]+$/.test(name) &&
+    /^[\w-][\w.-]*$/.test(name) &&
     typeof bytes === 'number' &&
     Number.isSafeInteger(bytes) &&
     bytes >= 0 &&
     typeof sha256 === 'string' &&
     /^[0-9a-f]{64}$/.test(sha256);
-  return fine ? { name, bytes, sha256, ...(typeof role === 'string' ? { role } : {}) } : undefined;
+  return fine ? { name, bytes, sha256 } : undefined;
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

@@ -1,16 +1,20 @@
-// One file from the network: checked for being the file, counted, retried and resumed, and hashed before anybody gets it.
+// One file from the network: checked for being the file, counted, retried and resumed, decompressed as it comes,
+// and hashed before anybody gets it.
 
 import { configuration } from './configure.js';
+import { Content, Damaged, WebPage } from './content.js';
 import { MultiheadError, reasonOf } from './errors.js';
 import { platform } from './platform.js';
 import { sha256 as hashOf } from './sha256.js';
 
-/** What is asked for: an address, and what the index says of the file. */
+/** What is asked for: an address, and what the index says of the file. Size and hash are of the content, decompressed. */
 export interface Wanted {
   name: string;
   url: URL;
   bytes?: number;
   sha256?: string;
+  /** Size of the gzip file at the address, where it is one. */
+  gzipBytes?: number;
 }
 
 /** How patient a download is. Tests shorten it. */
@@ -23,80 +27,62 @@ export const patience = {
   silence: 30_000,
 };
 
-/** Chunks are gathered into Blobs of this size, so that the script's memory does not hold the file. */
-const GATHERED = 4 * 1024 * 1024;
-
 /** A failure that another attempt may heal. */
 class Passing extends Error {}
 
 /**
- * Fetches the file. `progress` gets the bytes so far (which may go back when an attempt starts over).
- * Rejects with the signal's reason when aborted.
+ * Fetches the file; a gzip file gives its content. `progress` gets the bytes of the transfer so far (which may go
+ * back when an attempt starts over). Rejects with the signal's reason when aborted.
  */
 export async function download(
   wanted: Wanted,
   signal: AbortSignal,
   progress: (bytes: number) => void,
 ): Promise<Blob> {
-  const parts = new Parts();
-  for (let attempt = 1; ; attempt++) {
-    try {
-      await receive(wanted, parts, signal, progress);
-      break;
-    } catch (thrown) {
-      signal.throwIfAborted();
-      if (!(thrown instanceof Passing)) throw thrown;
-      if (attempt >= patience.tries) throw failed(wanted, thrown.message, 'download-failed', thrown.cause);
-      await pause(patience.pause * 2 ** (attempt - 1), signal);
+  const content = new Content(wanted.bytes);
+  try {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        await receive(wanted, content, signal, progress);
+        return await checked(wanted, content, signal);
+      } catch (thrown) {
+        signal.throwIfAborted();
+        const error = named(wanted, thrown, content);
+        if (!(error instanceof Passing)) throw error;
+        if (attempt >= patience.tries) throw failed(wanted, error.message, 'download-failed', error.cause);
+        await pause(patience.pause * 2 ** (attempt - 1), signal);
+      }
     }
-  }
-  const blob = parts.blob();
-  if (wanted.sha256 !== undefined) {
-    const got = await hashOf(blob);
-    signal.throwIfAborted();
-    if (got !== wanted.sha256) {
-      const what = `its SHA-256 begins with ${got.slice(0, 12)}, by the index with ${wanted.sha256.slice(0, 12)}; the file on the server is damaged or was replaced`;
-      throw failed(wanted, what, 'model-corrupt');
-    }
-  }
-  return blob;
-}
-
-/** The bytes received so far; they outlive an attempt that breaks off. */
-class Parts {
-  length = 0;
-  #gathered: Blob[] = [];
-  #loose: Uint8Array<ArrayBuffer>[] = [];
-  #looseLength = 0;
-
-  add(chunk: Uint8Array<ArrayBuffer>): void {
-    this.#loose.push(chunk);
-    this.#looseLength += chunk.length;
-    this.length += chunk.length;
-    if (this.#looseLength >= GATHERED) this.#gather();
-  }
-
-  clear(): void {
-    this.#gathered = [];
-    this.#loose = [];
-    this.#looseLength = this.length = 0;
-  }
-
-  blob(): Blob {
-    this.#gather();
-    return new Blob(this.#gathered);
-  }
-
-  #gather(): void {
-    this.#gathered.push(new Blob(this.#loose));
-    this.#loose = [];
-    this.#looseLength = 0;
+  } catch (thrown) {
+    content.clear();
+    throw thrown;
   }
 }
 
+/** The error that a caller sees, or what another attempt may heal. */
+function named(wanted: Wanted, thrown: unknown, content: Content): Error {
+  if (thrown instanceof MultiheadError || thrown instanceof Passing) return thrown;
+  if (thrown instanceof Damaged) {
+    if (!content.resumed) return failed(wanted, thrown.message, 'model-corrupt', thrown.cause);
+    // The file may have been replaced in between.
+    content.clear();
+    return new Passing(`${thrown.message}, of parts that came one after the other`, { cause: thrown.cause });
+  }
+  if (thrown instanceof WebPage) {
+    return failed(
+      wanted,
+      'a web page came instead of the file; see configure({ modelBase })',
+      'model-not-found',
+    );
+  }
+  // fetch and the stream report every network fault as a TypeError
+  return new Passing(reasonOf(thrown), { cause: thrown });
+}
+
+/** Takes one answer of the server. */
 async function receive(
   wanted: Wanted,
-  parts: Parts,
+  content: Content,
   signal: AbortSignal,
   progress: (bytes: number) => void,
 ): Promise<void> {
@@ -115,59 +101,99 @@ async function receive(
   try {
     signal.throwIfAborted();
     listen();
-    const body = await respond(wanted, parts, attempt.signal);
+    const body = await respond(wanted, content, attempt.signal);
     const reader = body.getReader();
-    for (;;) {
-      const { done, value } = await reader.read();
-      if (done) break;
-      listen();
-      parts.add(value);
-      progress(parts.length);
-      if (wanted.bytes !== undefined && parts.length > wanted.bytes) {
-        await reader.cancel();
-        throw failed(wanted, `longer than the ${wanted.bytes} bytes of the index`, 'model-corrupt');
+    try {
+      for (;;) {
+        const { done, value } = await reader.read();
+        if (done) return;
+        listen();
+        await content.add(value);
+        progress(transferred(wanted, content));
       }
+    } catch (thrown) {
+      // What is wrong with the content ends the transfer; one that broke has ended.
+      await reader.cancel().catch(() => undefined);
+      throw thrown;
     }
   } catch (thrown) {
     if (attempt.signal.aborted) throw attempt.signal.reason as Error;
-    if (thrown instanceof MultiheadError || thrown instanceof Passing) throw thrown;
-    // fetch and the stream report every network fault as a TypeError
-    throw new Passing(reasonOf(thrown), { cause: thrown });
+    throw thrown;
   } finally {
     clearTimeout(timer);
     signal.removeEventListener('abort', stop);
   }
-  if (wanted.bytes !== undefined && parts.length < wanted.bytes) {
-    throw new Passing(`the connection ended after ${parts.length} of ${wanted.bytes} bytes`);
-  }
 }
+
+/** Whether the server undid the compression itself: then what comes is counted otherwise than the file. */
+function undone({ gzipBytes }: Wanted, { gzip }: Content): boolean {
+  return gzipBytes !== undefined && gzip === false;
+}
+
+/** Bytes so far of the file at the address. */
+function transferred(wanted: Wanted, content: Content): number {
+  const { bytes, gzipBytes } = wanted;
+  if (gzipBytes === undefined || bytes === undefined || !undone(wanted, content)) return content.received;
+  return (content.received / bytes) * gzipBytes;
+}
+
+/** The whole content, if it is what the index says. */
+async function checked(wanted: Wanted, content: Content, signal: AbortSignal): Promise<Blob> {
+  const { bytes, gzipBytes, sha256 } = wanted;
+  const { gzip, received } = content;
+  const whole = gzip === true ? gzipBytes : gzip === false ? bytes : (gzipBytes ?? bytes);
+  if (whole !== undefined && received < whole) {
+    throw new Passing(`the connection ended after ${received} of ${whole} bytes`);
+  }
+  let blob: Blob;
+  try {
+    blob = await content.finish();
+  } catch (thrown) {
+    if (whole !== undefined || !(thrown instanceof Damaged)) throw thrown;
+    content.clear();
+    throw new Passing(`the connection ended after ${received} bytes, before the file's end`, {
+      cause: thrown,
+    });
+  }
+  if (bytes !== undefined && blob.size !== bytes) {
+    throw new Damaged(`its content has ${blob.size} bytes, by the index ${bytes}; ${REPLACED}`);
+  }
+  if (sha256 === undefined) return blob;
+  const got = await hashOf(blob);
+  signal.throwIfAborted();
+  if (got === sha256) return blob;
+  throw new Damaged(
+    `its SHA-256 begins with ${got.slice(0, 12)}, by the index with ${sha256.slice(0, 12)}; ${REPLACED}`,
+  );
+}
+
+const REPLACED = 'the file on the server is damaged or was replaced';
 
 /** Sends the request, for the rest only where part of the file is here, and looks at the answer's head. */
 async function respond(
   wanted: Wanted,
-  parts: Parts,
+  content: Content,
   signal: AbortSignal,
 ): Promise<ReadableStream<Uint8Array<ArrayBuffer>>> {
-  const headers: Record<string, string> = parts.length > 0 ? { range: `bytes=${parts.length}-` } : {};
+  if (undone(wanted, content)) content.clear();
+  const { received } = content;
+  const headers: Record<string, string> = received > 0 ? { range: `bytes=${received}-` } : {};
   const fetching = configuration().fetch ?? platform().fetch;
   const response = await fetching(wanted.url, { signal, headers });
   const { status, body } = response;
-  const resumed =
-    status === 206 && response.headers.get('content-range')?.startsWith(`bytes ${parts.length}-`);
-  if (resumed !== true) parts.clear();
+  const range = response.headers.get('content-range');
+  if (received > 0 && status === 206 && range?.startsWith(`bytes ${received}-`) === true) {
+    content.resumed = true;
+  } else {
+    content.clear();
+  }
   if (status === 404 || status === 410) {
     throw failed(wanted, `status ${status}; see configure({ modelBase })`, 'model-not-found');
   }
   if (status === 416) throw new Passing('the server refused to resume');
   if (status >= 500 || status === 429 || status === 408) throw new Passing(`status ${status}`);
   if (!response.ok || body === null) throw failed(wanted, `status ${status}`, 'download-failed');
-  if (response.headers.get('content-type')?.startsWith('text/html') === true) {
-    throw failed(
-      wanted,
-      'a web page came instead of the file; see configure({ modelBase })',
-      'model-not-found',
-    );
-  }
+  if (response.headers.get('content-type')?.startsWith('text/html') === true) throw new WebPage();
   return body;
 }
 

@@ -2,8 +2,9 @@
 
 import * as cache from './cache.js';
 import { configuration } from './configure.js';
+import { isGzip } from './content.js';
 import { download } from './download.js';
-import { MultiheadError } from './errors.js';
+import { MultiheadError, reasonOf } from './errors.js';
 import type { FoundModel, SourceFile } from './sources.js';
 import type { Availability } from './types.js';
 
@@ -18,34 +19,46 @@ const downloading = new Map<string, number>();
 
 /** Bytes of all files, or undefined while one of them is unknown. */
 export function totalBytes({ files }: FoundModel): number | undefined {
+  return sum(files.map(({ bytes }) => bytes));
+}
+
+/** Bytes that are transferred for all files: those of the gzip file where there is one. */
+function transferBytes({ files }: FoundModel): number | undefined {
+  return sum(files.map(transferOf));
+}
+
+function transferOf({ origin, bytes, gzipBytes }: SourceFile): number | undefined {
+  return origin instanceof Blob ? 0 : (gzipBytes ?? bytes);
+}
+
+function sum(parts: readonly (number | undefined)[]): number | undefined {
   let total = 0;
-  for (const { bytes } of files) {
-    if (bytes === undefined) return undefined;
-    total += bytes;
+  for (const part of parts) {
+    if (part === undefined) return undefined;
+    total += part;
   }
   return total;
 }
 
-/** Loads every file. `progress` gets the fraction of all bytes, from 0 to 1. */
+/** Loads every file. `progress` gets the fraction of all bytes to transfer, from 0 to 1. */
 export async function loadFiles(
   model: FoundModel,
   signal: AbortSignal,
   progress: (loaded: number) => void,
 ): Promise<LoadedFile[]> {
-  const total = totalBytes(model);
+  const size = totalBytes(model);
   const limit = configuration().memoryLimit;
-  if (limit !== undefined && total !== undefined && total > limit) {
+  if (limit !== undefined && size !== undefined && size > limit) {
     throw new MultiheadError(
-      `${model.id} has ${total} bytes, memoryLimit is ${limit}. Use a smaller model or raise the limit`,
+      `${model.id} has ${size} bytes, memoryLimit is ${limit}. Use a smaller model or raise the limit`,
       { code: 'out-of-memory', option: 'memoryLimit' },
     );
   }
+  const total = transferBytes(model);
   const received = new Map<SourceFile, number>();
   const report = (file: SourceFile, bytes: number): void => {
     received.set(file, bytes);
-    let sum = 0;
-    for (const part of received.values()) sum += part;
-    if (total !== undefined && total > 0) progress(Math.min(sum / total, 1));
+    if (total !== undefined && total > 0) progress(Math.min((sum([...received.values()]) ?? 0) / total, 1));
   };
   // The first failure stops the other files.
   const stop = new AbortController();
@@ -79,16 +92,31 @@ async function loadFile(
 ): Promise<LoadedFile> {
   const { origin, sha256 } = file;
   const named = { name: file.name, ...(file.role === undefined ? {} : { role: file.role }) };
-  if (origin instanceof Blob) return { ...named, blob: origin };
+  if (origin instanceof Blob) return { ...named, blob: await unpacked(file.name, origin) };
   const key = sha256 === undefined ? undefined : cache.cacheKey(origin, sha256);
   const kept = key === undefined ? undefined : await cache.get(key);
   signal.throwIfAborted();
   if (kept !== undefined && kept.size === file.bytes) {
-    progress(kept.size);
+    progress(transferOf(file) ?? kept.size);
     return { ...named, blob: kept };
   }
   const blob = await download({ ...file, url: origin }, signal, progress);
   return { ...named, blob: key === undefined ? blob : await cache.keep(key, blob) };
+}
+
+/** The content of a Blob of the caller, which may be that of a gzip file. */
+async function unpacked(name: string, blob: Blob): Promise<Blob> {
+  const head = new Uint8Array(await blob.slice(0, 3).arrayBuffer());
+  if (!isGzip(head)) return blob;
+  try {
+    return await new Response(blob.stream().pipeThrough(new DecompressionStream('gzip'))).blob();
+  } catch (cause) {
+    throw new MultiheadError(`${name}: the gzip file given is damaged: ${reasonOf(cause)}`, {
+      code: 'model-corrupt',
+      file: name,
+      cause,
+    });
+  }
 }
 
 /** The cache's keys of the files that can be kept. */

@@ -7,13 +7,17 @@ import { invalid, MultiheadError, notSupported, shown } from './errors.js';
 import type { FileRole } from './protocol.js';
 import type { ModelSource } from './types.js';
 
-/** A file to load: from an address, with size and hash where the index knows them, or given by the caller. */
+/**
+ * A file to load: from an address, with size and hash where the index knows them, or given by the caller.
+ * Where a gzip file of it is served, that is what `origin` names; size and hash are of the content.
+ */
 export interface SourceFile {
   name: string;
   role?: string;
   origin: URL | Blob;
   bytes?: number;
   sha256?: string;
+  gzipBytes?: number;
 }
 
 /** A model found: `key` is the same for the same files. */
@@ -42,7 +46,11 @@ export function fromCatalogue(model: CatalogueModel, base: URL): FoundModel {
     key: place.href,
     ...(model.from === undefined ? {} : { from: model.from }),
     ...(model.to === undefined ? {} : { to: model.to }),
-    files: model.files.map((file) => ({ ...file, origin: new URL(file.name, place) })),
+    files: model.files.map(({ gzip, ...file }) => ({
+      ...file,
+      origin: new URL(gzip?.name ?? file.name, place),
+      ...(gzip === undefined ? {} : { gzipBytes: gzip.bytes }),
+    })),
   };
 }
 
@@ -93,14 +101,15 @@ function given(files: Record<string, string | URL | Blob | ArrayBuffer>): FoundM
   const names = Object.entries(files);
   if (names.length === 0) throw invalid('model', 'files: {} names no file');
   const keys: string[] = [];
-  const found = names.map(([name, file]): SourceFile => {
+  const found = names.map(([label, file]): SourceFile => {
+    const name = label.replace(/\.gz$/, '');
     if (typeof file === 'string' || file instanceof URL) {
       const origin = absolute(file, 'model');
       keys.push(`${name}=${origin.href}`);
       return { name, origin };
     }
     if (!(file instanceof Blob) && !(file instanceof ArrayBuffer)) {
-      throw invalid('model', `files["${name}"] is neither an address nor a Blob nor an ArrayBuffer`);
+      throw invalid('model', `files["${label}"] is neither an address nor a Blob nor an ArrayBuffer`);
     }
     keys.push(`${name}#${numberOf(file)}`);
     const origin = file instanceof Blob ? file : new Blob([file]);
