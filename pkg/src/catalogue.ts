@@ -57,9 +57,9 @@ async function open(url: URL): Promise<CatalogueModel[]> {
   } catch (thrown) {
     const kept = thrown instanceof TypeError ? await cache.get(key) : undefined;
     if (kept === undefined) throw unreachable(url, thrown);
-    return parse(url, await kept.text());
+    return parseCatalogue(url, await kept.text());
   }
-  const models = parse(url, text);
+  const models = parseCatalogue(url, text);
   await cache.keep(key, new Blob([text]));
   return models;
 }
@@ -83,7 +83,8 @@ function unreachable(url: URL, thrown: unknown): MultiheadError {
   );
 }
 
-function parse(url: URL, text: string): CatalogueModel[] {
+/** The models that an index of ours lists; `url` is where it came from, for the errors. */
+export function parseCatalogue(url: URL, text: string): CatalogueModel[] {
   const wrong = (what: string, code: 'model-not-found' | 'model-corrupt', cause?: unknown): MultiheadError =>
     new MultiheadError(`${url.href}: ${what}`, { code, file: 'index.json', cause });
   let content: unknown;

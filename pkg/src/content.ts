@@ -48,12 +48,12 @@ export class Content {
       return;
     }
     this.#head.push(chunk);
-    if (this.received >= HEAD) await this.#begin();
+    if (this.received >= HEAD) await this.look();
   }
 
   /** The content; to be called once all has come. */
   async finish(): Promise<Blob> {
-    if (this.gzip === undefined) await this.#begin();
+    await this.look();
     await this.#inflating?.end();
     return this.#parts.blob();
   }
@@ -69,8 +69,9 @@ export class Content {
     this.resumed = false;
   }
 
-  /** Looks at the first bytes and lets them through. */
-  async #begin(): Promise<void> {
+  /** Looks at the first bytes, however few have come, and lets them through. */
+  async look(): Promise<void> {
+    if (this.gzip !== undefined) return;
     const head = new Uint8Array(await new Blob(this.#head).arrayBuffer());
     this.#head = [];
     if (/^\s*<(!doctype|html)/i.test(new TextDecoder().decode(head.subarray(0, 64)))) throw new WebPage();

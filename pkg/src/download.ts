@@ -15,6 +15,8 @@ export interface Wanted {
   sha256?: string;
   /** Size of the gzip file at the address, where it is one. */
   gzipBytes?: number;
+  /** Where to say otherwise what the address is; by default that is configure(). */
+  advice?: string;
 }
 
 /** How patient a download is. Tests shorten it. */
@@ -69,14 +71,11 @@ function named(wanted: Wanted, thrown: unknown, content: Content): Error {
     return new Passing(`${thrown.message}, of parts that came one after the other`, { cause: thrown.cause });
   }
   if (thrown instanceof WebPage) {
-    return failed(
-      wanted,
-      'a web page came instead of the file; see configure({ modelBase })',
-      'model-not-found',
-    );
+    return failed(wanted, `a web page came instead of the file; ${advice(wanted)}`, 'model-not-found');
   }
   // fetch and the stream report every network fault as a TypeError
-  return new Passing(reasonOf(thrown), { cause: thrown });
+  const deeper = thrown instanceof Error && thrown.cause instanceof Error ? `: ${thrown.cause.message}` : '';
+  return new Passing(`${reasonOf(thrown)}${deeper}`, { cause: thrown });
 }
 
 /** Takes one answer of the server. */
@@ -140,8 +139,9 @@ function transferred(wanted: Wanted, content: Content): number {
 /** The whole content, if it is what the index says. */
 async function checked(wanted: Wanted, content: Content, signal: AbortSignal): Promise<Blob> {
   const { bytes, gzipBytes, sha256 } = wanted;
+  await content.look();
   const { gzip, received } = content;
-  const whole = gzip === true ? gzipBytes : gzip === false ? bytes : (gzipBytes ?? bytes);
+  const whole = gzip === true ? gzipBytes : bytes;
   if (whole !== undefined && received < whole) {
     throw new Passing(`the connection ended after ${received} of ${whole} bytes`);
   }
@@ -188,13 +188,17 @@ async function respond(
     content.clear();
   }
   if (status === 404 || status === 410) {
-    throw failed(wanted, `status ${status}; see configure({ modelBase })`, 'model-not-found');
+    throw failed(wanted, `status ${status}; ${advice(wanted)}`, 'model-not-found');
   }
   if (status === 416) throw new Passing('the server refused to resume');
   if (status >= 500 || status === 429 || status === 408) throw new Passing(`status ${status}`);
   if (!response.ok || body === null) throw failed(wanted, `status ${status}`, 'download-failed');
   if (response.headers.get('content-type')?.startsWith('text/html') === true) throw new WebPage();
   return body;
+}
+
+function advice(wanted: Wanted): string {
+  return wanted.advice ?? 'see configure({ modelBase })';
 }
 
 function failed(

@@ -1,0 +1,138 @@
+// `multihead models add`: fetches models, packs their files with gzip and puts them into a folder to serve.
+
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { constants, gunzip, gzip } from 'node:zlib';
+import type { CatalogueFile, CatalogueModel } from '../../catalogue.js';
+import { download } from '../../download.js';
+import { MultiheadError } from '../../errors.js';
+import type { Console } from './console.js';
+import { addToIndex, readIfThere, readIndex, writeWhole } from './folder.js';
+import { type Offer, type OfferedFile, offers } from './offers.js';
+
+const pack = promisify(gzip);
+const unpack = promisify(gunzip);
+
+export interface AddOptions {
+  ids: readonly string[];
+  folder: string;
+  index: URL;
+  /** Where the index has several models for a pair. */
+  architecture?: string | undefined;
+}
+
+/** Adds the models; each is in the folder's index only once all of its files are there. */
+export async function add(options: AddOptions, console: Console, signal: AbortSignal): Promise<void> {
+  const { folder, index } = options;
+  // A damaged index in the folder is told before anything is fetched.
+  const before = await readIndex(folder);
+  const all = await offers(index, signal);
+  const chosen = options.ids.map((id) => choose(id, all, options));
+  for (const offer of chosen) {
+    const there = before.find(({ id }) => id === offer.id);
+    await addModel(offer, there, folder, console, signal);
+  }
+}
+
+function choose(id: string, all: readonly Offer[], { architecture, index }: AddOptions): Offer {
+  const same = all.filter((offer) => offer.id === id);
+  const found = same.find((offer) => architecture === undefined || offer.architecture === architecture);
+  if (found !== undefined) return found;
+  const instead =
+    same.length > 0
+      ? `there is ${same.map((offer) => offer.architecture ?? 'one without a name').join(', ')}`
+      : `there: ${[...new Set(all.map((offer) => offer.id))].join(', ') || 'none'}`;
+  const what = architecture === undefined ? id : `${id} of architecture ${architecture}`;
+  throw new MultiheadError(`no model ${what} in ${index.href}; ${instead}`, { code: 'model-not-found' });
+}
+
+async function addModel(
+  offer: Offer,
+  there: CatalogueModel | undefined,
+  folder: string,
+  console: Console,
+  signal: AbortSignal,
+): Promise<void> {
+  const { id, tasks, from, to, licence } = offer;
+  const place = join(folder, id);
+  const files: CatalogueFile[] = [];
+  // Written once all have come, so that a model that is being replaced stays whole until then.
+  const fetched: [path: string, content: Uint8Array][] = [];
+  for (const file of offer.files) {
+    const known = there?.base === `${id}/` ? there.files.find(({ name }) => name === file.name) : undefined;
+    const kept = known === undefined ? undefined : await standing(place, known, file);
+    if (kept === undefined) {
+      const { described, packed } = await fetchFile(file, console, signal);
+      files.push(described);
+      fetched.push([join(place, `${file.name}.gz`), packed]);
+    } else {
+      files.push(kept);
+      console.say(`${id}/${file.name}: there already`);
+    }
+  }
+  for (const [path, content] of fetched) {
+    await writeWhole(path, content);
+    console.say(`${path}: ${content.length} bytes`);
+  }
+  await writeWhole(join(place, 'LICENCE.txt'), licenceText(offer, files));
+  await addToIndex(folder, {
+    id,
+    tasks,
+    ...(from === undefined ? {} : { from }),
+    ...(to === undefined ? {} : { to }),
+    licence,
+    base: `${id}/`,
+    files,
+  });
+  const total = files.reduce((sum, { gzip: packed }) => sum + (packed?.bytes ?? 0), 0);
+  console.say(`${id}: added to ${folder}, ${(total / 1e6).toFixed(1)} MB to download`);
+}
+
+/** The file as it lies in the folder, if it is the one offered. */
+async function standing(
+  place: string,
+  known: CatalogueFile,
+  { sha256, role }: OfferedFile,
+): Promise<CatalogueFile | undefined> {
+  const { gzip: packed } = known;
+  if (packed === undefined || sha256 === undefined || known.sha256 !== sha256) return undefined;
+  const bytes = await readIfThere(join(place, packed.name));
+  if (bytes === undefined || hash(bytes) !== packed.sha256) return undefined;
+  const content = await unpack(bytes).catch(() => undefined);
+  if (content === undefined || hash(content) !== sha256) return undefined;
+  return { ...known, ...(role === undefined ? {} : { role }) };
+}
+
+async function fetchFile(
+  file: OfferedFile,
+  console: Console,
+  signal: AbortSignal,
+): Promise<{ described: CatalogueFile; packed: Uint8Array }> {
+  const { name, role } = file;
+  const total = file.gzipBytes ?? file.bytes;
+  const blob = await download(file, signal, (bytes) => {
+    console.progress(name, bytes, total);
+  });
+  const content = new Uint8Array(await blob.arrayBuffer());
+  const packed = await pack(content, { level: constants.Z_BEST_COMPRESSION });
+  signal.throwIfAborted();
+  const described = {
+    name,
+    ...(role === undefined ? {} : { role }),
+    bytes: content.length,
+    sha256: hash(content),
+    gzip: { name: `${name}.gz`, bytes: packed.length, sha256: hash(packed) },
+  };
+  return { described, packed };
+}
+
+function hash(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}
+
+function licenceText({ id, from, to, licence }: Offer, files: readonly CatalogueFile[]): string {
+  const pair = from === undefined || to === undefined ? '' : `, ${from} to ${to}`;
+  const lines = files.map(({ name, sha256 }) => `  ${name}  sha256 ${sha256}`);
+  return [`Model ${id}${pair}`, `Licence: ${licence}`, 'Files, decompressed:', ...lines, ''].join('\n');
+}

@@ -1,0 +1,66 @@
+// A folder of models as it is served: `index.json`, and a folder of files for each model. Whatever is written is
+// there whole or not at all.
+
+import { randomUUID } from 'node:crypto';
+import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { type CatalogueModel, parseCatalogue } from '../../catalogue.js';
+import { MultiheadError, reasonOf } from '../../errors.js';
+
+const INDEX = 'index.json';
+
+/** The models of the folder's index; none where there is no index yet. A damaged index is an error. */
+export async function readIndex(folder: string): Promise<CatalogueModel[]> {
+  const text = await readText(join(folder, INDEX));
+  return text === undefined ? [] : parseCatalogue(pathToFileURL(join(folder, INDEX)), text);
+}
+
+/** Puts a model into the folder's index, in the place of one with its id. The others stay as they are written there. */
+export async function addToIndex(folder: string, model: CatalogueModel): Promise<void> {
+  const path = join(folder, INDEX);
+  const text = await readText(path);
+  // Also the check that nothing foreign is written over.
+  if (text !== undefined) parseCatalogue(pathToFileURL(path), text);
+  const content = text === undefined ? {} : (JSON.parse(text) as Record<string, unknown>);
+  const there = (content['models'] ?? []) as { id: string }[];
+  const others = there.filter(({ id }) => id !== model.id);
+  const place = there.findIndex(({ id }) => id === model.id);
+  const models = others.toSpliced(place < 0 ? others.length : place, 0, model);
+  await writeWhole(path, `${JSON.stringify({ ...content, models }, null, 2)}\n`);
+}
+
+/** The file, or undefined where there is none. */
+export async function readIfThere(path: string): Promise<Buffer<ArrayBuffer> | undefined> {
+  try {
+    return await readFile(path);
+  } catch (cause) {
+    if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return undefined;
+    throw fault(path, 'read', cause);
+  }
+}
+
+async function readText(path: string): Promise<string | undefined> {
+  return (await readIfThere(path))?.toString('utf8');
+}
+
+/** Writes under another name first, then renames. */
+export async function writeWhole(path: string, content: Uint8Array | string): Promise<void> {
+  const partial = `${path}.${randomUUID()}.partial`;
+  try {
+    await mkdir(dirname(path), { recursive: true });
+    await writeFile(partial, content, { flush: true });
+    await rename(partial, path);
+  } catch (cause) {
+    await rm(partial, { force: true }).catch(() => undefined);
+    throw fault(path, 'written', cause);
+  }
+}
+
+function fault(path: string, done: 'read' | 'written', cause: unknown): MultiheadError {
+  return new MultiheadError(`${path} cannot be ${done}: ${reasonOf(cause)}`, {
+    code: 'internal',
+    file: path,
+    cause,
+  });
+}

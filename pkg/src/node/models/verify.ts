@@ -1,0 +1,59 @@
+// `multihead models verify`: whether a folder holds what its index says.
+
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { gunzip } from 'node:zlib';
+import type { CatalogueFile, Packed } from '../../catalogue.js';
+import { MultiheadError, reasonOf } from '../../errors.js';
+import type { Console } from './console.js';
+import { readIfThere, readIndex } from './folder.js';
+
+const unpack = promisify(gunzip);
+
+/** Checks every file of every model; says what is wrong and rejects if anything is. */
+export async function verify(folder: string, console: Console): Promise<void> {
+  const models = await readIndex(folder);
+  if (models.length === 0) {
+    throw new MultiheadError(`${join(folder, 'index.json')} is missing or lists no model; see models add`, {
+      code: 'model-not-found',
+      file: 'index.json',
+    });
+  }
+  let wrong = 0;
+  for (const { id, base, files } of models) {
+    for (const file of files) {
+      const fault = await faultOf(join(folder, base), file);
+      console.say(`${join(folder, base, file.gzip?.name ?? file.name)}: ${fault ?? 'ok'}`);
+      if (fault !== undefined) wrong++;
+    }
+    console.say(`${id}: ${files.length} files`);
+  }
+  if (wrong > 0) {
+    throw new MultiheadError(`${wrong} files are not what the index says; add their models again`, {
+      code: 'model-corrupt',
+    });
+  }
+}
+
+async function faultOf(place: string, file: CatalogueFile): Promise<string | undefined> {
+  const { gzip } = file;
+  const bytes = await readIfThere(join(place, gzip?.name ?? file.name));
+  if (bytes === undefined) return 'missing';
+  if (gzip === undefined) return differs(bytes, file);
+  const packed = differs(bytes, gzip);
+  if (packed !== undefined) return packed;
+  try {
+    const content = differs(await unpack(bytes), file);
+    return content === undefined ? undefined : `its content: ${content}`;
+  } catch (cause) {
+    return `cannot be decompressed: ${reasonOf(cause)}`;
+  }
+}
+
+function differs(content: Uint8Array, { bytes, sha256 }: CatalogueFile | Packed): string | undefined {
+  if (content.length !== bytes) return `has ${content.length} bytes, by the index ${bytes}`;
+  const got = createHash('sha256').update(content).digest('hex');
+  if (got === sha256) return undefined;
+  return `its SHA-256 begins with ${got.slice(0, 12)}, by the index with ${sha256.slice(0, 12)}`;
+}
