@@ -2,6 +2,12 @@
 
 export { configure } from './configure.js';
 export { MultiheadError, type ErrorCode } from './errors.js';
+export {
+  LiveTranslation,
+  type LiveProgress,
+  type LiveTranslationOptions,
+  type LiveTranslationResult,
+} from './live.js';
 export { memoryUsage, models, unload } from './models.js';
 export { translate, warmup } from './translate.js';
 export { Translator } from './translator.js';

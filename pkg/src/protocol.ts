@@ -34,7 +34,7 @@ export interface Requests {
       texts: readonly string[];
       decoding: DecodingOptions;
       /** 'stream': pieces as sentences end; 'detail': with tokens and alignments. */
-      want: 'text' | 'stream' | 'detail';
+      want: 'text' | 'stream' | 'detail' | 'pieces-and-detail';
     };
     answer: readonly Translation[] | readonly string[];
   };

@@ -174,11 +174,15 @@ class Server {
         job.free();
         return;
       }
-      if (request.want === 'stream') this.#post({ kind: 'piece', call: request.call, text: job.takeText(0) });
+      const { want } = request;
+      if (want === 'stream' || want === 'pieces-and-detail') {
+        this.#post({ kind: 'piece', call: request.call, text: job.takeText(0) });
+      }
       if (!job.done) return;
       queue.shift();
       task.job = undefined;
-      this.#answer(request.call, request.want === 'detail' ? job.finish() : job.finishTexts());
+      const detailed = want === 'detail' || want === 'pieces-and-detail';
+      this.#answer(request.call, detailed ? job.finish() : job.finishTexts());
     } catch (thrown) {
       queue.shift();
       if (!isTrap(thrown)) task.job?.free();

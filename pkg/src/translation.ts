@@ -55,7 +55,12 @@ function serves(wanted: Intl.Locale | undefined, has: string | undefined): boole
   return wanted === undefined || has === undefined || fit(wanted, has) > 0;
 }
 
-type Answers = { text: readonly string[]; stream: readonly string[]; detail: readonly Translation[] };
+type Answers = {
+  text: readonly string[];
+  stream: readonly string[];
+  detail: readonly Translation[];
+  'pieces-and-detail': readonly Translation[];
+};
 
 /** Runs one call in the model's queue. */
 export async function run<W extends Requests['translate']['ask']['want']>(

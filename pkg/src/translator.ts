@@ -168,6 +168,18 @@ export class Translator implements LoadedInfo, Destroyable {
   }
 }
 
+/** translateDetailed(), which also hands out the text in pieces as its sentences are done. */
+export async function detailInPieces(
+  translator: Translator,
+  text: string,
+  signal: AbortSignal,
+  piece: (text: string) => void,
+): Promise<Translation> {
+  const { state, signal: stop } = begin(translator, text, { signal }, 'translateDetailed()');
+  const [translation] = await run(state.model, [text], state.decoding, 'pieces-and-detail', stop, piece);
+  return translation ?? { text: '', sentences: [] };
+}
+
 /** The checks at the start of every call, and the signal that stops it. */
 function begin(
   translator: Translator,
