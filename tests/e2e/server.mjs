@@ -25,10 +25,11 @@ const TYPES = {
  */
 
 /**
- * Starts a server on a free port. `/pkg/` and `/models/` are the repository's folders, the rest is `www/`.
- * @param {{ isolated?: boolean }} [options]
+ * Starts a server on a free port. `/pkg/` and `/models/` are the repository's folders, the rest is `www/`;
+ * `folders` serves others, by the first part of their path: { '/site/': '…' }. `headers` go out with every answer.
+ * @param {{ isolated?: boolean, folders?: Record<string, string>, headers?: Record<string, string> }} [options]
  */
-export async function startServer({ isolated = true } = {}) {
+export async function startServer({ isolated = true, folders = {}, headers = {} } = {}) {
   /** @type {{ fault: Fault | undefined, requests: string[] }} */
   const state = { fault: undefined, requests: [] };
   const server = createServer((request, response) => {
@@ -39,8 +40,13 @@ export async function startServer({ isolated = true } = {}) {
       response.setHeader('cross-origin-embedder-policy', 'require-corp');
     }
     response.setHeader('cache-control', 'no-store');
+    for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
     if (state.fault?.(request, response, path) === true) return;
-    void answer(response, path);
+    const folder = Object.entries(folders).find(([start]) => path.startsWith(start));
+    void answer(
+      response,
+      folder === undefined ? fileOf(path) : join(folder[1], path.slice(folder[0].length)),
+    );
   });
   await new Promise((resolve) => {
     server.listen(0, '127.0.0.1', () => {
@@ -67,9 +73,9 @@ export function fileOf(path) {
   return path.endsWith('/') ? join(file, 'index.html') : file;
 }
 
-/** @param {import('node:http').ServerResponse} response @param {string} path */
-async function answer(response, path) {
-  const file = fileOf(path);
+/** @param {import('node:http').ServerResponse} response @param {string} place */
+async function answer(response, place) {
+  const file = place.endsWith('/') ? join(place, 'index.html') : place;
   try {
     const { size } = await stat(file);
     response.setHeader('content-type', TYPES[extname(file)] ?? 'application/octet-stream');
