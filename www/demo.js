@@ -1,225 +1,94 @@
 // The demo: translates as you type, sentence by sentence. The newest input wins.
 
-import { configure, models, Translator } from '../pkg/dist/index.js';
+import { configure, LiveTranslation, models, Translator } from '../pkg/dist/index.js';
+import { Attention } from './attention.js';
+import { element, wordsIn } from './elements.js';
 import { examplesFor } from './examples.js';
+import { hideFault, showFault, showLoaded, showProgress, showStatus } from './facts.js';
+import { chosenPair, onChoice, openIndex } from './languages.js';
 
 configure({ modelBase: new URL('models/', document.baseURI) });
 
 /** Milliseconds of silence after a key before the text is translated. */
 const PAUSE = 120;
 
-/**
- * @template {typeof HTMLElement} Kind
- * @param {string} id
- * @param {Kind} kind
- * @returns {InstanceType<Kind>}
- */
-function element(id, kind) {
-  const found = document.getElementById(id);
-  if (!(found instanceof kind)) throw new Error(`no ${kind.name} #${id}`);
-  return /** @type {InstanceType<Kind>} */ (found);
-}
-
-const from = element('from', HTMLSelectElement);
-const to = element('to', HTMLSelectElement);
-const swap = element('swap', HTMLButtonElement);
 const source = element('source', HTMLTextAreaElement);
-const grow = element('grow', HTMLElement);
+const mirror = element('mirror', HTMLElement);
 const target = element('target', HTMLOutputElement);
 const count = element('count', HTMLElement);
-const status = element('status', HTMLElement);
-const progress = element('progress', HTMLProgressElement);
 const clear = element('clear', HTMLButtonElement);
 const copy = element('copy', HTMLButtonElement);
-const fault = element('fault', HTMLElement);
-const faultText = element('fault-text', HTMLElement);
 const retry = element('retry', HTMLButtonElement);
 const examples = element('examples', HTMLElement);
-const engine = element('engine', HTMLElement);
 
-const languageNames = new Intl.DisplayNames(['en'], { type: 'language' });
+const attention = new Attention({
+  source,
+  mirror,
+  sourceMarks: element('source-marks', HTMLElement),
+  target,
+  targetMarks: element('target-marks', HTMLElement),
+  voice: element('voice', HTMLElement),
+});
 
-/** @type {import('../pkg/dist/index.js').ModelInfo[]} */
-let pairs = [];
+/** By model id; a failed one is asked for again. @type {Map<string, Promise<LiveTranslation>>} */
+const translations = new Map();
 
-/** Translators by model id; a failed one is asked for again. @type {Map<string, Promise<Translator>>} */
-const translators = new Map();
-
-/** The translation under way. */
-let current = new AbortController();
-/** The last complete translation, which stays until the next one has taken its place. */
+/** The one in use. @type {LiveTranslation | undefined} */
+let live;
+/** Counts what was asked for: only the newest may write to the page. */
+let newest = 0;
+/** The last complete translation. */
 let shown = '';
-
-/** @param {string} text */
-const wordsIn = (text) => text.split(/\s+/u).filter(Boolean).length;
 
 // ---- what is shown
 
-/** @param {string} fresh @param {string} stale */
-function show(fresh, stale) {
-  const rest = document.createElement('span');
-  rest.className = 'stale';
-  rest.textContent = stale;
-  target.replaceChildren(fresh, ...(stale === '' ? [] : [rest]));
+/** @type {import('../pkg/dist/index.js').LiveProgress | undefined} */
+let next;
+
+/** Shows a translation under way, once a frame. @param {import('../pkg/dist/index.js').LiveProgress} progress */
+function showSoon(progress) {
+  if (next === undefined) {
+    requestAnimationFrame(() => {
+      if (next !== undefined) show(next);
+    });
+  }
+  next = progress;
 }
 
-/** @param {unknown} error */
-function showFault(error) {
-  faultText.textContent = error instanceof Error ? error.message : String(error);
-  fault.hidden = false;
-  status.textContent = source.value.trim() === '' ? 'Not ready' : 'Not translated';
-  progress.classList.add('done');
+/** @param {import('../pkg/dist/index.js').LiveProgress} progress */
+function show(progress) {
+  next = undefined;
+  const { text, pending } = progress;
+  const stale = document.createElement('span');
+  stale.className = 'stale';
+  stale.textContent = text.slice(...pending);
+  const parts = [text.slice(0, pending[0]), stale, text.slice(pending[1])];
+  target.replaceChildren(...(pending[0] === pending[1] ? [text] : parts));
+  if (progress.source === source.value) attention.show(progress.source, progress);
+}
+
+function showNothing() {
+  next = undefined;
+  shown = '';
+  target.replaceChildren();
+  target.setAttribute('aria-busy', 'false');
+  copy.hidden = true;
+  attention.outdated();
 }
 
 function showSource() {
   const words = wordsIn(source.value);
-  grow.dataset['text'] = source.value;
+  // A last line break makes a line of its own in the field only.
+  mirror.textContent = `${source.value} `;
   count.textContent = words === 1 ? '1 word' : `${words.toLocaleString('en')} words`;
   clear.hidden = source.value === '';
 }
 
-/** @param {number} bytes */
-const megabytes = (bytes) => (bytes / 1e6).toFixed(1);
-
-/** @param {number} loaded @param {number} bytes */
-function showProgress(loaded, bytes) {
-  progress.value = loaded;
-  progress.classList.toggle('done', loaded === 1);
-  status.textContent =
-    loaded === 1
-      ? 'Preparing the model'
-      : `Loading the model: ${megabytes(loaded * bytes)} of ${megabytes(bytes)} MB`;
-}
-
-// ---- the model of the chosen pair
-
-function chosenPair() {
-  return pairs.find((pair) => pair.from === from.value && pair.to === to.value);
-}
-
-/** @param {import('../pkg/dist/index.js').ModelInfo} pair */
-function translatorFor({ id, from: sourceLanguage = '', to: targetLanguage = '', bytes }) {
-  let translator = translators.get(id);
-  if (translator === undefined) {
-    translator = Translator.create({
-      sourceLanguage,
-      targetLanguage,
-      model: id,
-      monitor(monitor) {
-        monitor.addEventListener('downloadprogress', ({ loaded }) => {
-          if (chosenPair()?.id === id) showProgress(loaded, bytes);
-        });
-      },
-    });
-    translators.set(id, translator);
-    translator.catch(() => translators.delete(id));
-  }
-  return translator;
-}
-
-// ---- translating
-
-async function translate() {
-  current.abort();
-  current = new AbortController();
-  const { signal } = current;
-  const text = source.value;
-  fault.hidden = true;
-  try {
-    if (pairs.length === 0) await openIndex();
-    const pair = chosenPair();
-    if (pair === undefined) return;
-    const translator = await translatorFor(pair);
-    if (signal.aborted) return;
-    progress.classList.add('done');
-    engine.textContent = `A Transformer in WebAssembly, in a worker of this page: ${translator.precision} on the ${translator.device.toUpperCase()}, one thread.`;
-    if (text.trim() === '') {
-      shown = '';
-      show('', '');
-      copy.hidden = true;
-      status.textContent = 'Ready';
-      return;
-    }
-    await stream(translator, text, signal);
-  } catch (error) {
-    if (!signal.aborted) showFault(error);
-  }
-}
-
-/** @param {Translator} translator @param {string} text @param {AbortSignal} signal */
-async function stream(translator, text, signal) {
-  target.setAttribute('aria-busy', 'true');
-  const start = performance.now();
-  let fresh = '';
-  const reader = translator.translateStreaming(text, { signal }).getReader();
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (signal.aborted) return;
-    if (done) break;
-    fresh += value;
-    show(fresh, shown.slice(fresh.length));
-  }
-  const seconds = (performance.now() - start) / 1000;
-  shown = fresh;
-  show(fresh, '');
-  copy.hidden = fresh === '';
-  target.setAttribute('aria-busy', 'false');
-  status.textContent = `${Math.round(wordsIn(text) / seconds).toLocaleString('en')} words/s`;
-}
-
-/** @type {ReturnType<typeof setTimeout> | undefined} */
-let timer;
-
-/** Translates when typing pauses. */
-function translateSoon() {
-  clearTimeout(timer);
-  // What was typed since makes the translation under way useless.
-  current.abort();
-  timer = setTimeout(() => void translate(), PAUSE);
-}
-
-/** @param {string} text */
-function setSource(text) {
-  source.value = text;
-  showSource();
-  void translate();
-}
-
-// ---- languages
-
-async function openIndex() {
-  status.textContent = 'Looking for models';
-  const all = await models.list();
-  pairs = all.filter(({ tasks }) => tasks.includes('translation'));
-  if (pairs.length === 0)
-    throw new Error('The model index has no translation model. Run: cargo xtask models');
-  const [wantedFrom, wantedTo] = location.hash.slice(1).split('-');
-  fill(from, new Set(pairs.map((pair) => pair.from ?? '')), wantedFrom);
-  fillTargets(wantedTo);
-  showExamples();
-}
-
-/** @param {HTMLSelectElement} select @param {Iterable<string>} tags @param {string | undefined} wanted */
-function fill(select, tags, wanted) {
-  const options = [...tags].map((tag) => new Option(languageNames.of(tag), tag, false, tag === wanted));
-  select.replaceChildren(...options);
-  select.disabled = options.length < 2;
-}
-
-/** @param {string | undefined} wanted */
-function fillTargets(wanted) {
-  const targets = pairs.filter((pair) => pair.from === from.value).map((pair) => pair.to ?? '');
-  fill(to, new Set(targets), wanted);
-  source.lang = from.value;
-  target.lang = to.value;
-  swap.disabled = !pairs.some((pair) => pair.from === to.value && pair.to === from.value);
-  history.replaceState(null, '', `#${from.value}-${to.value}`);
-}
-
 function showExamples() {
-  const buttons = examplesFor(from.value).map(({ name, text }) => {
+  const buttons = examplesFor(source.lang).map(({ name, text }) => {
     const button = document.createElement('button');
     button.type = 'button';
+    button.className = 'pill';
     button.textContent = name;
     button.addEventListener('click', () => {
       setSource(text);
@@ -229,11 +98,104 @@ function showExamples() {
   examples.replaceChildren(...buttons);
 }
 
-function pairChanged() {
-  shown = '';
-  show('', '');
-  copy.hidden = true;
-  showExamples();
+// ---- translating
+
+/** @param {import('../pkg/dist/index.js').ModelInfo} pair */
+function translationOf(pair) {
+  const { id } = pair;
+  let translation = translations.get(id);
+  if (translation === undefined) {
+    translation = load(pair);
+    translations.set(id, translation);
+    translation.catch(() => translations.delete(id));
+  }
+  return translation;
+}
+
+/** @param {import('../pkg/dist/index.js').ModelInfo} pair */
+async function load(pair) {
+  const { id, from: sourceLanguage = '', to: targetLanguage = '', bytes } = pair;
+  const translator = await Translator.create({
+    sourceLanguage,
+    targetLanguage,
+    model: id,
+    monitor(monitor) {
+      monitor.addEventListener('downloadprogress', ({ loaded }) => {
+        if (chosenPair()?.id === id) showProgress(loaded, bytes);
+      });
+    },
+  });
+  loaded.set(id, { info: translator, kept: await models.isCached(id) });
+  return new LiveTranslation(translator, { onProgress: showSoon });
+}
+
+/** @type {Map<string, { info: Translator, kept: boolean }>} */
+const loaded = new Map();
+
+async function translate() {
+  const own = ++newest;
+  const text = source.value;
+  hideFault();
+  try {
+    if (chosenPair() === undefined) {
+      showStatus('Looking for models');
+      await openIndex();
+      showExamples();
+    }
+    const pair = chosenPair();
+    if (pair === undefined || own !== newest) return;
+    live = await translationOf(pair);
+    const facts = loaded.get(pair.id);
+    if (own !== newest || facts === undefined) return;
+    showLoaded(pair, facts.info, facts.kept);
+    await follow(live, text);
+  } catch (error) {
+    if (own === newest) showFault(error, source.value.trim() !== '');
+  }
+}
+
+/** @param {LiveTranslation} translation @param {string} text */
+async function follow(translation, text) {
+  if (text.trim() === '') {
+    showNothing();
+    showStatus('Ready');
+    // It forgets the text before, as the page does.
+    await translation.update('');
+    return;
+  }
+  target.setAttribute('aria-busy', 'true');
+  const start = performance.now();
+  const result = await translation.update(text);
+  if (result === undefined) return;
+  const seconds = (performance.now() - start) / 1000;
+  shown = result.text;
+  const end = shown.length;
+  show({ ...result, pending: [end, end] });
+  target.setAttribute('aria-busy', 'false');
+  copy.hidden = shown === '';
+  const words = result.translated.reduce((sum, range) => sum + wordsIn(text.slice(...range)), 0);
+  if (words > 0) showStatus(`${Math.round(words / seconds).toLocaleString('en')} words/s`);
+  performance.measure('multihead:update', { start, detail: { translated: result.translated } });
+}
+
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let timer;
+
+/** Translates when typing pauses. */
+function translateSoon() {
+  clearTimeout(timer);
+  // What was typed since makes the translation under way useless.
+  newest++;
+  live?.stop();
+  timer = setTimeout(() => void translate(), PAUSE);
+}
+
+/** @param {string} text */
+function setSource(text) {
+  source.value = text;
+  showSource();
+  attention.outdated();
+  live?.stop();
   void translate();
 }
 
@@ -241,24 +203,23 @@ function pairChanged() {
 
 source.addEventListener('input', () => {
   showSource();
+  attention.outdated();
   translateSoon();
 });
-from.addEventListener('change', () => {
-  fillTargets(undefined);
-  pairChanged();
-});
-to.addEventListener('change', () => {
-  fillTargets(to.value);
-  pairChanged();
-});
-swap.addEventListener('click', () => {
-  const [oldFrom, oldText] = [from.value, shown];
-  from.value = to.value;
-  fillTargets(oldFrom);
-  if (oldText !== '') source.value = oldText;
-  showSource();
-  pairChanged();
-});
+onChoice(
+  () => {
+    live?.stop();
+    showNothing();
+    showExamples();
+    void translate();
+  },
+  () => {
+    const text = shown;
+    showNothing();
+    showExamples();
+    setSource(text === '' ? source.value : text);
+  },
+);
 clear.addEventListener('click', () => {
   setSource('');
   source.focus();

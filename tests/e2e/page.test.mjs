@@ -3,53 +3,19 @@
 import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, test } from 'node:test';
+import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { launchChromium } from './chromium.mjs';
+import { demo } from './demo.mjs';
 import { translateNatively } from './native.mjs';
-import { startServer } from './server.mjs';
 
 const TEXT = 'The cat sleeps on the warm stones. Nobody wants to wake it up.';
 
-/** @type {Awaited<ReturnType<typeof startServer>>} */
-let server;
-/** @type {Awaited<ReturnType<typeof launchChromium>>} */
-let browser;
-
-before(async () => {
-  server = await startServer();
-  browser = await launchChromium();
-});
-after(async () => {
-  await browser.close();
-  await server.close();
-});
-
-/** @param {import('playwright-core').BrowserContextOptions} [options] */
-async function open(options = {}) {
-  server.state.fault = undefined;
-  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
-  const page = await context.newPage();
-  /** @type {string[]} */
-  const problems = [];
-  page.on('pageerror', (error) => problems.push(error.message));
-  page.on('console', (message) => {
-    if (message.type() === 'error' || message.type() === 'warning') problems.push(message.text());
-  });
-  return {
-    page,
-    problems,
-    source: page.getByRole('textbox', { name: 'Text to translate' }),
-    target: page.getByRole('status', { name: 'Translation' }),
-    done: () => page.getByText(/words\/s/).waitFor({ timeout: 60_000 }),
-    close: () => context.close(),
-  };
-}
+const { open, server } = demo();
 
 test('types English, sees the Portuguese of the native command line', async () => {
   const [expected] = await translateNatively('en-pt', [TEXT]);
   const { page, source, target, done, problems, close } = await open();
-  await page.goto(`${server.origin}/`);
+  await page.goto(`${server().origin}/`);
   await source.pressSequentially(TEXT, { delay: 5 });
   await done();
   await page.waitForFunction((text) => document.querySelector('output')?.textContent === text, expected);
@@ -60,7 +26,7 @@ test('types English, sees the Portuguese of the native command line', async () =
 
 test('swaps the languages and takes the translation along', async () => {
   const { page, source, target, done, close } = await open();
-  await page.goto(`${server.origin}/`);
+  await page.goto(`${server().origin}/`);
   await source.fill('Good morning!');
   await done();
   const portuguese = await target.textContent();
@@ -75,7 +41,7 @@ test('swaps the languages and takes the translation along', async () => {
 
 test('the newest input wins', async () => {
   const { page, source, close } = await open();
-  await page.goto(`${server.origin}/`);
+  await page.goto(`${server().origin}/`);
   const long = `${TEXT} `.repeat(60);
   await source.fill(long);
   await page.waitForFunction(() => (document.querySelector('output')?.textContent ?? '') !== '');
@@ -87,7 +53,7 @@ test('the newest input wins', async () => {
 
 test('sentences appear one after the other', async () => {
   const { page, source, done, close } = await open();
-  await page.goto(`${server.origin}/`);
+  await page.goto(`${server().origin}/`);
   await source.fill('Good morning.');
   await done();
   await page.evaluate(() => {
@@ -107,6 +73,35 @@ test('sentences appear one after the other', async () => {
     lengths,
     lengths.toSorted((a, b) => a - b),
   );
+  await close();
+});
+
+test('only the sentence that changed is translated again', async () => {
+  const { page, source, done, close } = await open();
+  await page.goto(`${server().origin}/`);
+  const first =
+    'It rains today. The bread is still warm. Nobody closed the old door. She reads a long letter.';
+  await source.fill(first);
+  await done();
+  const count = () => page.evaluate(() => performance.getEntriesByName('multihead:update').length);
+  const past = await count();
+  const edited = first.replace('still warm', 'still very warm');
+  await source.fill(edited);
+  await page.waitForFunction((seen) => performance.getEntriesByName('multihead:update').length > seen, past);
+  const translated = await page.evaluate(() => {
+    const entry = performance.getEntriesByName('multihead:update').at(-1);
+    return entry instanceof PerformanceMeasure ? entry.detail.translated : undefined;
+  });
+  assert.deepEqual(
+    translated.map((/** @type {[number, number]} */ range) => edited.slice(...range)),
+    ['The bread is still very warm.'],
+  );
+  const whole = await page.evaluate(async (text) => {
+    const { Translator } = await import(new URL('/pkg/dist/index.js', location.href).href);
+    const translator = await Translator.create({ sourceLanguage: 'en', targetLanguage: 'pt' });
+    return translator.translate(text);
+  }, edited);
+  assert.equal(await page.locator('output').textContent(), whole);
   await close();
 });
 
@@ -143,14 +138,14 @@ test('faults of the server are said, with advice, and a second try works', async
   ];
   for (const [name, fault, message] of faults) {
     const { page, source, done, close } = await open();
-    server.state.fault = fault;
-    await page.goto(`${server.origin}/`);
+    server().state.fault = fault;
+    await page.goto(`${server().origin}/`);
     // Nothing is typed before the fault is gone: what is typed is a try of its own, which would take the
     // place of the one under test.
     const alert = page.getByRole('alert');
     await alert.waitFor();
     assert.match((await alert.textContent()) ?? '', message, name);
-    server.state.fault = undefined;
+    server().state.fault = undefined;
     await page.getByRole('button', { name: 'Try again' }).click();
     await alert.waitFor({ state: 'hidden' });
     await source.fill('Good morning!');
@@ -162,14 +157,14 @@ test('faults of the server are said, with advice, and a second try works', async
 
 test('the keyboard reaches everything, and nothing is requested while translating', async () => {
   const { page, source, done, close } = await open();
-  await page.goto(`${server.origin}/`);
+  await page.goto(`${server().origin}/`);
   await source.fill('Good morning!');
   await done();
-  const start = server.state.requests.length;
+  const start = server().state.requests.length;
   await source.fill(TEXT);
   await done();
   await page.waitForTimeout(300);
-  assert.deepEqual(server.state.requests.slice(start), []);
+  assert.deepEqual(server().state.requests.slice(start), []);
   await page.evaluate(() => {
     /** @type {HTMLElement | null} */ (document.activeElement)?.blur();
   });
@@ -196,7 +191,7 @@ test('looks: nothing jumps, nothing overflows; screenshots are left to look at',
         viewport: { width, height: width === 390 ? 844 : 800 },
         colorScheme,
       });
-      await page.goto(`${server.origin}/`);
+      await page.goto(`${server().origin}/`);
       await page.evaluate(() => {
         globalThis.layoutShift = 0;
         new PerformanceObserver((list) => {

@@ -1,0 +1,59 @@
+// What the page says of itself: the model, the engine, how far it has come, what went wrong.
+
+import { element, megabytes } from './elements.js';
+import { nameOf } from './languages.js';
+
+/** @typedef {import('../pkg/dist/index.js').ModelInfo} ModelInfo */
+/** @typedef {import('../pkg/dist/index.js').LoadedInfo} LoadedInfo */
+
+const status = element('status', HTMLElement);
+const progress = element('progress', HTMLProgressElement);
+const fault = element('fault', HTMLElement);
+const faultText = element('fault-text', HTMLElement);
+const model = element('model', HTMLElement);
+const engine = element('engine', HTMLElement);
+
+/** @param {string} text */
+export function showStatus(text) {
+  status.textContent = text;
+}
+
+/** @param {number} loaded Fraction. @param {number} bytes Of all files. */
+export function showProgress(loaded, bytes) {
+  progress.value = loaded;
+  progress.classList.toggle('done', loaded === 1);
+  showStatus(
+    loaded === 1
+      ? 'Preparing the model'
+      : `Loading the model: ${megabytes(loaded * bytes)} of ${megabytes(bytes)} MB`,
+  );
+}
+
+/** @param {ModelInfo} pair @param {LoadedInfo} info @param {boolean} kept Whether its files are on this device. */
+export function showLoaded(pair, { precision, device, deviceReason }, kept) {
+  progress.classList.add('done');
+  const place = kept ? 'kept on this device' : 'not kept: this browser does not let the page store it';
+  model.textContent = `${nameOf(pair)}, ${megabytes(pair.bytes)} MB, ${place}`;
+  const why = deviceReason === '' ? '' : ` (${deviceReason})`;
+  engine.textContent = `WebAssembly in a worker, ${precision} on the ${device.toUpperCase()}${why}`;
+}
+
+export function hideFault() {
+  fault.hidden = true;
+}
+
+/** @param {unknown} error @param {boolean} waiting Whether there is text that waits to be translated. */
+export function showFault(error, waiting) {
+  const message = error instanceof Error ? error.message : String(error);
+  const download =
+    error instanceof Error &&
+    'code' in error &&
+    ['download-failed', 'model-not-found'].includes(String(error.code));
+  faultText.textContent =
+    download && !navigator.onLine
+      ? `This device is offline, and the model for these languages is not on it yet. Go online once; after that it is kept. (${message})`
+      : message;
+  fault.hidden = false;
+  showStatus(waiting ? 'Not translated' : 'Not ready');
+  progress.classList.add('done');
+}
