@@ -115,6 +115,8 @@ export class Engine {
     this.#calls.delete(message.call);
     if (message.kind === 'error') call.reject(fromMessage(message.error));
     else call.resolve(message.answer);
+    // The last model may have gone while this call was open.
+    this.#restIfIdle();
   }
 
   #end(reason: MultiheadError): void {

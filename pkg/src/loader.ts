@@ -23,7 +23,7 @@ export function totalBytes({ files }: FoundModel): number | undefined {
 }
 
 /** Bytes that are transferred for all files: those of the gzip file where there is one. */
-function transferBytes({ files }: FoundModel): number | undefined {
+export function transferBytes({ files }: FoundModel): number | undefined {
   return sum(files.map(transferOf));
 }
 
@@ -141,7 +141,9 @@ export async function removeKept(model: FoundModel): Promise<boolean> {
   return removed.some(Boolean);
 }
 
-export async function availabilityOf(model: FoundModel): Promise<Availability> {
-  if (downloading.has(model.key)) return 'downloading';
-  return (await isKept(model)) ? 'available' : 'downloadable';
+/** Of all these models together. */
+export async function availabilityOf(models: readonly FoundModel[]): Promise<Availability> {
+  if (models.some(({ key }) => downloading.has(key))) return 'downloading';
+  const kept = await Promise.all(models.map(isKept));
+  return kept.every(Boolean) ? 'available' : 'downloadable';
 }

@@ -19,12 +19,17 @@ export function monitored(setUp: ((monitor: CreateMonitor) => void) | undefined)
   const monitor = new EventTarget() as CreateMonitor;
   monitor.ondownloadprogress = null;
   setUp(monitor);
-  let last = -1;
-  return (loaded) => {
-    if (loaded <= last) return;
-    last = loaded;
+  const tell = (loaded: number): void => {
     const event = new Progress(loaded);
     monitor.dispatchEvent(event);
     monitor.ondownloadprogress?.(event);
+  };
+  let last = -1;
+  return (loaded) => {
+    if (loaded <= last) return;
+    // The first is 0, also where all is here already.
+    if (last < 0 && loaded > 0) tell(0);
+    last = loaded;
+    tell(loaded);
   };
 }

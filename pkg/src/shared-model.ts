@@ -77,7 +77,10 @@ export class SharedModel {
   async ready(signal?: AbortSignal, report?: (loaded: number) => void): Promise<RunningModel> {
     signal?.throwIfAborted();
     const here = this.#loading?.running;
-    if (here?.engine.alive === true) return here;
+    if (here?.engine.alive === true) {
+      report?.(1);
+      return here;
+    }
     if (here !== undefined) this.#loading = undefined;
     const loading = (this.#loading ??= this.#load());
     loading.waiting++;

@@ -13,9 +13,9 @@ import {
   MODEL_OPTIONS,
 } from './options.js';
 import { monitored } from './progress.js';
-import { SharedModel } from './shared-model.js';
-import { find, type FoundModel } from './sources.js';
-import { findModel, findNamed, run } from './translation.js';
+import { type FoundRoute, Route } from './route.js';
+import { find } from './sources.js';
+import { findNamed, findRoute } from './translation.js';
 import type { LoadedInfo, ModelOptions, TranslateOptions } from './types.js';
 
 const NAMES = ['from', 'to', 'html', ...MODEL_OPTIONS, ...DECODING_OPTIONS];
@@ -40,8 +40,8 @@ export async function translate(
   });
   const decoding = decodingOf(options);
   checkHtml(options.html);
-  const translated = await withModel(options, ({ model, signal }) =>
-    run(model, checked, decoding, 'text', signal),
+  const translated = await withRoute(options, (route, signal) =>
+    route.run(checked, 'text', { decoding, signal }),
   );
   return Array.isArray(input) ? [...translated] : (translated[0] ?? '');
 }
@@ -49,33 +49,33 @@ export async function translate(
 /** Loads what translate() with these options will use, and keeps it. */
 export async function warmup(options: ModelOptions | TranslateOptions): Promise<LoadedInfo> {
   checkNames(options, NAMES, 'warmup()');
-  return withModel(options, async ({ model, signal }) => (await model.ready(signal)).info);
+  return withRoute(options, (route, signal) => route.ready(signal));
 }
 
-async function withModel<T>(
+async function withRoute<T>(
   options: ModelOptions & Partial<TranslateOptions>,
-  work: (loaded: { model: SharedModel; signal: AbortSignal | undefined }) => Promise<T>,
+  work: (route: Route, signal: AbortSignal | undefined) => Promise<T>,
 ): Promise<T> {
   const { signal } = options;
   const precision = checkModelOptions(options);
   const report = monitored(options.monitor);
-  const model = SharedModel.use(await abortable(chosen(options), signal), precision);
+  const route = new Route(await abortable(chosen(options), signal), precision);
   try {
-    await model.ready(signal, report);
-    model.kept = true;
-    return await work({ model, signal });
+    await route.ready(signal, report);
+    route.keep();
+    return await work(route, signal);
   } finally {
-    model.release();
+    route.release();
   }
 }
 
-async function chosen({ model, from, to }: ModelOptions & Partial<TranslateOptions>): Promise<FoundModel> {
+async function chosen({ model, from, to }: ModelOptions & Partial<TranslateOptions>): Promise<FoundRoute> {
   if (to === undefined) {
-    if (model !== undefined) return find(model);
+    if (model !== undefined) return [await find(model)];
     throw invalid('to', 'the language to translate to is missing');
   }
   const target = language(to, 'to');
-  if (from !== undefined) return findModel(model, language(from, 'from'), target);
+  if (from !== undefined) return findRoute(model, language(from, 'from'), target);
   if (model === undefined) throw notSupported('translate() without from (language detection)');
-  return findNamed(model, undefined, target);
+  return [await findNamed(model, undefined, target)];
 }

@@ -1,29 +1,37 @@
-// What translate() and Translator share: finding the model of a pair, and running calls on it.
+// What translate() and Translator share: finding the models of a pair.
 
 import { catalogue } from './catalogue.js';
 import { modelBase } from './configure.js';
 import { invalid, MultiheadError } from './errors.js';
 import { bestFor, fit } from './languages.js';
-import type { Requests } from './protocol.js';
-import type { SharedModel } from './shared-model.js';
+import type { FoundRoute } from './route.js';
 import { find, fromCatalogue, type FoundModel } from './sources.js';
-import type { DecodingOptions, ModelSource, Translation } from './types.js';
+import type { ModelSource } from './types.js';
 
-/** The index's best model for the pair, or undefined. */
-export async function findPair(from: Intl.Locale, to: Intl.Locale): Promise<FoundModel | undefined> {
+/** What pairs without a model of their own go through. */
+const PIVOT = new Intl.Locale('en');
+
+/** The index's best model for the pair, else its best two through English, or undefined. */
+export async function findPair(from: Intl.Locale, to: Intl.Locale): Promise<FoundRoute | undefined> {
   const base = modelBase();
   const models = (await catalogue(base)).filter(({ tasks }) => tasks.includes('translation'));
-  const best = bestFor(models, from, to);
-  return best === undefined ? undefined : fromCatalogue(best, base);
+  const direct = bestFor(models, from, to);
+  if (direct !== undefined) return [fromCatalogue(direct, base)];
+  // From a language to itself there is no way; from and to English only a direct one.
+  if ([fit(from, to.baseName), fit(from, 'en'), fit(to, 'en')].some((fits) => fits > 0)) return undefined;
+  const first = bestFor(models, from, PIVOT);
+  const second = bestFor(models, PIVOT, to);
+  if (first === undefined || second === undefined) return undefined;
+  return [fromCatalogue(first, base), fromCatalogue(second, base)];
 }
 
-/** The model to use: the one named, or the best of the pair. */
-export async function findModel(
+/** The models to use: the one named, or the best of the pair. */
+export async function findRoute(
   model: ModelSource | undefined,
   from: Intl.Locale,
   to: Intl.Locale,
-): Promise<FoundModel> {
-  if (model !== undefined) return findNamed(model, from, to);
+): Promise<FoundRoute> {
+  if (model !== undefined) return [await findNamed(model, from, to)];
   const found = await findPair(from, to);
   if (found !== undefined) return found;
   const base = modelBase();
@@ -31,7 +39,7 @@ export async function findModel(
     entry.tasks.includes('translation') ? [entry.id] : [],
   );
   throw new MultiheadError(
-    `no model translates ${from.baseName} to ${to.baseName}; the index of ${base.href} has ${pairs.join(', ') || 'none'}`,
+    `no model translates ${from.baseName} to ${to.baseName}, nor do two through English; the index of ${base.href} has ${pairs.join(', ') || 'none'}`,
     { code: 'model-not-found' },
   );
 }
@@ -53,29 +61,4 @@ export async function findNamed(
 
 function serves(wanted: Intl.Locale | undefined, has: string | undefined): boolean {
   return wanted === undefined || has === undefined || fit(wanted, has) > 0;
-}
-
-type Answers = {
-  text: readonly string[];
-  stream: readonly string[];
-  detail: readonly Translation[];
-  'pieces-and-detail': readonly Translation[];
-};
-
-/** Runs one call in the model's queue. */
-export async function run<W extends Requests['translate']['ask']['want']>(
-  model: SharedModel,
-  texts: readonly string[],
-  decoding: DecodingOptions,
-  want: W,
-  signal: AbortSignal | undefined,
-  piece?: (text: string) => void,
-): Promise<Answers[W]> {
-  const { engine, number } = await model.ready(signal);
-  const answer = await engine.request(
-    'translate',
-    { model: number, texts, decoding, want },
-    { signal, ...(piece === undefined ? {} : { piece }) },
-  );
-  return answer as Answers[W];
 }

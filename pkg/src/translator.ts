@@ -15,8 +15,8 @@ import {
   MODEL_OPTIONS,
 } from './options.js';
 import { monitored } from './progress.js';
-import { SharedModel } from './shared-model.js';
-import { findModel, findPair, run } from './translation.js';
+import { Route } from './route.js';
+import { findPair, findRoute } from './translation.js';
 import type {
   AttentionRequest,
   Availability,
@@ -30,7 +30,7 @@ import type {
 } from './types.js';
 
 interface State {
-  model: SharedModel;
+  route: Route;
   decoding: DecodingOptions;
   /** Aborted by destroy(). */
   life: AbortController;
@@ -53,7 +53,7 @@ export class Translator implements LoadedInfo, Destroyable {
   readonly precision: 'float32' | 'int8';
 
   private constructor(pair: readonly [string, string], info: LoadedInfo, state: State) {
-    if (!((state as State | undefined)?.model instanceof SharedModel)) {
+    if (!((state as State | undefined)?.route instanceof Route)) {
       throw new TypeError('a Translator is made by Translator.create()');
     }
     [this.sourceLanguage, this.targetLanguage] = pair;
@@ -63,7 +63,7 @@ export class Translator implements LoadedInfo, Destroyable {
     states.set(this, state);
   }
 
-  /** Whether the index has a model for the pair, and whether it is here already. */
+  /** Whether the index has a model for the pair, or two through English, and whether they are here already. */
   static async availability(options: TranslatorCreateCoreOptions): Promise<Availability> {
     checkNames(options, CREATE, 'Translator.availability()');
     const from = language(options.sourceLanguage, 'sourceLanguage');
@@ -71,7 +71,7 @@ export class Translator implements LoadedInfo, Destroyable {
     return found === undefined ? 'unavailable' : availabilityOf(found);
   }
 
-  /** Loads the model of the pair, or the one named by `model`. */
+  /** Loads the model of the pair (or two, through English, where it has none of its own), or the one named by `model`. */
   static async create(options: TranslatorCreateOptions): Promise<Translator> {
     checkNames(options, CREATE, 'Translator.create()');
     const precision = checkModelOptions(options);
@@ -79,21 +79,21 @@ export class Translator implements LoadedInfo, Destroyable {
     const from = language(options.sourceLanguage, 'sourceLanguage');
     const to = language(options.targetLanguage, 'targetLanguage');
     const report = monitored(options.monitor);
-    const found = await abortable(findModel(options.model, from, to), options.signal);
-    const model = SharedModel.use(found, precision);
+    const found = await abortable(findRoute(options.model, from, to), options.signal);
+    const route = new Route(found, precision);
     try {
-      const { info } = await model.ready(options.signal, report);
+      const info = await route.ready(options.signal, report);
       const pair = [options.sourceLanguage, options.targetLanguage] as const;
-      return new Translator(pair, info, { model, decoding, life: new AbortController() });
+      return new Translator(pair, info, { route, decoding, life: new AbortController() });
     } catch (thrown) {
-      model.release();
+      route.release();
       throw thrown;
     }
   }
 
   async translate(text: string, options: TranslateCallOptions = {}): Promise<string> {
-    const { state, signal } = begin(this, text, options, 'translate()');
-    const [translated] = await run(state.model, [text], state.decoding, 'text', signal);
+    const { route, decoding, signal } = begin(this, text, options, 'translate()');
+    const [translated] = await route.run([text], 'text', { decoding, signal });
     return translated ?? '';
   }
 
@@ -103,17 +103,14 @@ export class Translator implements LoadedInfo, Destroyable {
     return new ReadableStream<string>({
       start: (controller) => {
         const work = async (): Promise<void> => {
-          const { state, signal } = begin(this, text, options, 'translateStreaming()');
-          await run(
-            state.model,
-            [text],
-            state.decoding,
-            'stream',
-            AbortSignal.any([signal, cancelled.signal]),
-            (piece) => {
+          const { route, decoding, signal } = begin(this, text, options, 'translateStreaming()');
+          await route.run([text], 'stream', {
+            decoding,
+            signal: AbortSignal.any([signal, cancelled.signal]),
+            piece: (piece) => {
               controller.enqueue(piece);
             },
-          );
+          });
           controller.close();
         };
         work().catch((reason: unknown) => {
@@ -134,8 +131,8 @@ export class Translator implements LoadedInfo, Destroyable {
     checkNames(options, ['signal', 'html', 'attention'], 'Translator.translateDetailed()');
     const { attention, ...others } = options;
     if (attention !== undefined && attention !== false) throw notSupported('attention');
-    const { state, signal } = begin(this, text, others, 'translateDetailed()');
-    const [translation] = await run(state.model, [text], state.decoding, 'detail', signal);
+    const { route, decoding, signal } = begin(this, text, others, 'translateDetailed()');
+    const [translation] = await route.run([text], 'detail', { decoding, signal });
     return translation ?? { text: '', sentences: [] };
   }
 
@@ -150,9 +147,8 @@ export class Translator implements LoadedInfo, Destroyable {
 
   /** Tokens of the text. */
   async measureInputUsage(text: string, options: { signal?: AbortSignal } = {}): Promise<number> {
-    const { state, signal } = begin(this, text, options, 'measureInputUsage()');
-    const { engine, number } = await state.model.ready(signal);
-    return engine.request('measure', { model: number, text }, { signal });
+    const { route, signal } = begin(this, text, options, 'measureInputUsage()');
+    return route.measure(text, signal);
   }
 
   /** Stops its open calls and frees the model, unless others use it. */
@@ -160,7 +156,7 @@ export class Translator implements LoadedInfo, Destroyable {
     const state = states.get(this);
     if (state === undefined || state.life.signal.aborted) return;
     state.life.abort(new DOMException('the Translator was destroyed', 'AbortError'));
-    state.model.release();
+    state.route.release();
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -175,8 +171,8 @@ export async function detailInPieces(
   signal: AbortSignal,
   piece: (text: string) => void,
 ): Promise<Translation> {
-  const { state, signal: stop } = begin(translator, text, { signal }, 'translateDetailed()');
-  const [translation] = await run(state.model, [text], state.decoding, 'pieces-and-detail', stop, piece);
+  const { route, decoding, signal: stop } = begin(translator, text, { signal }, 'translateDetailed()');
+  const [translation] = await route.run([text], 'pieces-and-detail', { decoding, signal: stop, piece });
   return translation ?? { text: '', sentences: [] };
 }
 
@@ -186,7 +182,7 @@ function begin(
   text: unknown,
   options: TranslateCallOptions,
   method: string,
-): { state: State; signal: AbortSignal } {
+): { route: Route; decoding: DecodingOptions; signal: AbortSignal } {
   checkText(text);
   const allowed = method === 'measureInputUsage()' ? ['signal'] : ['signal', 'html'];
   checkNames(options, allowed, `Translator.${method}`);
@@ -196,5 +192,6 @@ function begin(
   if (state === undefined) throw invalid('this', 'not a Translator');
   const life = state.life.signal;
   if (life.aborted) throw destroyed('Translator');
-  return { state, signal: options.signal === undefined ? life : AbortSignal.any([options.signal, life]) };
+  const signal = options.signal === undefined ? life : AbortSignal.any([options.signal, life]);
+  return { route: state.route, decoding: state.decoding, signal };
 }

@@ -100,7 +100,10 @@ export interface TranslatedSentence {
    */
   sourceTokens: Token[];
   targetTokens: Token[];
-  /** One row per target token, one column per source token, each with the end token's last; rows sum to 1. */
+  /**
+   * One row per target token, one column per source token, each with the end token's last; rows sum to 1.
+   * Through English it is the product of both models' alignments.
+   */
   alignment: Float32Array<ArrayBuffer>;
   score: number;
   attention?: Attention;

@@ -1,0 +1,119 @@
+// The way from one language to another: a model of the pair, or two in a row through English.
+
+import { transferBytes } from './loader.js';
+import { chained } from './pivot.js';
+import type { Requests } from './protocol.js';
+import { SharedModel } from './shared-model.js';
+import type { FoundModel } from './sources.js';
+import type { DecodingOptions, LoadedInfo, Precision, Translation } from './types.js';
+
+/** The models of a route, in the order in which text goes through them. */
+export type FoundRoute = readonly [FoundModel] | readonly [FoundModel, FoundModel];
+
+type Want = Requests['translate']['ask']['want'];
+
+interface Answers {
+  text: readonly string[];
+  stream: readonly string[];
+  detail: readonly Translation[];
+  'pieces-and-detail': readonly Translation[];
+}
+
+/** What every call has. */
+interface Call {
+  decoding: DecodingOptions;
+  signal: AbortSignal | undefined;
+  /** Gets the pieces where they are wanted. */
+  piece?: ((text: string) => void) | undefined;
+}
+
+export class Route {
+  readonly #last: SharedModel;
+  /** The model that translates to English first. */
+  readonly #before: SharedModel | undefined;
+
+  /** Uses the models until `release()`. */
+  constructor(found: FoundRoute, precision: Precision) {
+    const [first, second] = found;
+    this.#before = second === undefined ? undefined : SharedModel.use(first, precision);
+    this.#last = SharedModel.use(second ?? first, precision);
+  }
+
+  get #models(): SharedModel[] {
+    return this.#before === undefined ? [this.#last] : [this.#before, this.#last];
+  }
+
+  /** Loads what is not loaded, at once; `report` gets the fraction of all bytes. */
+  async ready(signal?: AbortSignal, report?: (loaded: number) => void): Promise<LoadedInfo> {
+    const models = this.#models;
+    const stop = new AbortController();
+    const both = signal === undefined ? stop.signal : AbortSignal.any([signal, stop.signal]);
+    const sizes = models.map(({ found }) => transferBytes(found));
+    const weights = sizes.map((size) => (sizes.includes(undefined) ? 1 : (size ?? 1)));
+    const whole = weights.reduce((sum, weight) => sum + weight, 0);
+    const loaded = models.map(() => 0);
+    const running = models.map((model, place) =>
+      model.ready(both, (fraction) => {
+        loaded[place] = fraction;
+        const sum = loaded.reduce((total, part, index) => total + part * (weights[index] ?? 0), 0);
+        report?.(loaded.every((part) => part === 1) ? 1 : sum / whole);
+      }),
+    );
+    try {
+      const infos = (await Promise.all(running)).map(({ info }) => info);
+      const [info] = infos;
+      if (info === undefined) throw new Error('a route has a model');
+      return infos.every(({ precision }) => precision === 'int8') ? info : { ...info, precision: 'float32' };
+    } catch (thrown) {
+      // The other one is not needed alone.
+      stop.abort(thrown);
+      throw thrown;
+    }
+  }
+
+  /** Keeps the models in memory when nobody uses them. */
+  keep(): void {
+    for (const model of this.#models) model.kept = true;
+  }
+
+  release(): void {
+    for (const model of this.#models) model.release();
+  }
+
+  /** Tokens of the text, as the first model sees it. */
+  async measure(text: string, signal: AbortSignal): Promise<number> {
+    const { engine, number } = await (this.#before ?? this.#last).ready(signal);
+    return engine.request('measure', { model: number, text }, { signal });
+  }
+
+  /** Translates each text. Through English, pieces come once the whole text is in English. */
+  async run<W extends Want>(texts: readonly string[], want: W, call: Call): Promise<Answers[W]> {
+    if (this.#before === undefined) return step(this.#last, texts, want, call);
+    const { piece: _, ...quiet } = call;
+    if (want === 'text' || want === 'stream') {
+      return step(this.#last, await step(this.#before, texts, 'text', quiet), want, call);
+    }
+    const first = await step(this.#before, texts, 'detail', quiet);
+    const middle = first.map(({ text }) => text);
+    const second = await step<'detail' | 'pieces-and-detail'>(this.#last, middle, want, call);
+    return first.map((translation, place) =>
+      chained(translation, second[place] ?? { text: '', sentences: [] }),
+    ) as readonly Translation[] as Answers[W];
+  }
+}
+
+/** Runs one call in a model's queue. */
+async function step<W extends Want>(
+  model: SharedModel,
+  texts: readonly string[],
+  want: W,
+  { decoding, signal, piece }: Call,
+): Promise<Answers[W]> {
+  const { engine, number } = await model.ready(signal);
+  const answer = await engine.request(
+    'translate',
+    { model: number, texts, decoding, want },
+    { signal, ...(piece === undefined ? {} : { piece }) },
+  );
+  return answer as Answers[W];
+}
