@@ -7,7 +7,7 @@ mod support;
 use multihead::backend::cpu::Cpu;
 use multihead::generate::{BeamOptions, Search, SearchInput};
 use multihead::ops::Ops;
-use multihead::stack::Precision;
+use multihead::stack::{EncodedSource, Precision};
 use multihead::text::sentencepiece::SentencePiece;
 use pollster::block_on;
 use support::{fixture, flores, json, model_file, network};
@@ -35,7 +35,8 @@ fn the_float_path_equals_the_float32_reference() {
             .iter()
             .map(|line| SearchInput { source: source_ids(&vocab, line), candidates: None })
             .collect();
-        let mut search = Search::start(&mut ops, &model, &inputs, options, false).unwrap();
+        let mut search = Search::new(&mut ops, &model, false);
+        search.add(&mut ops, &model, &inputs, options).unwrap();
         while !search.is_done() {
             for (index, mut hypotheses) in block_on(search.step(&mut ops, &model)).unwrap() {
                 let mut ids = hypotheses.remove(0).tokens;
@@ -71,12 +72,13 @@ fn logits_equal_the_numpy_reference() {
         let mut state = model.start(&mut ops, 1);
         let output = model.output_projection(&ops, Some(&probes)).unwrap();
         let mut previous = None;
+        let first = EncodedSource { batch: 0, index: 0 };
         let targets = ids(&sentence["target_ids"]);
         let steps = sentence["logits"].as_array().unwrap();
         assert_eq!(targets.len(), steps.len());
         for (target, expected) in targets.into_iter().zip(steps) {
             let step = model
-                .decode_step(&mut ops, &encoded, &mut state, &[previous], &[0], false)
+                .decode_step(&mut ops, &[&encoded], &mut state, &[previous], &[first], false)
                 .unwrap();
             let logits = ops.logits(&step.hidden, 0..1, &output);
             let logits = block_on(ops.read(&logits)).unwrap();

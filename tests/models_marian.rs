@@ -30,10 +30,12 @@ fn ids(value: &Value) -> Vec<u32> {
 /// Tokens of a source, and the target tokens it may become if not all.
 type Source = (Vec<u32>, Option<Vec<u32>>);
 
+/// Hypotheses of each source; all at once, or `one_by_one`: one more source before each step.
 fn search(
     model: &EncoderDecoder<Cpu>,
     sources: &[Source],
     options: BeamOptions,
+    one_by_one: bool,
 ) -> Vec<Vec<Hypothesis>> {
     let mut ops = Cpu::new();
     let inputs: Vec<_> = sources
@@ -43,9 +45,15 @@ fn search(
             candidates: candidates.clone(),
         })
         .collect();
-    let mut search = Search::start(&mut ops, model, &inputs, options, true).unwrap();
+    let mut search = Search::new(&mut ops, model, true);
+    let mut waiting = inputs.chunks(if one_by_one { 1 } else { inputs.len() });
     let mut results = vec![Vec::new(); sources.len()];
-    while !search.is_done() {
+    let mut is_complete = false;
+    while !(is_complete && search.is_done()) {
+        match waiting.next() {
+            Some(inputs) => drop(search.add(&mut ops, model, inputs, options).unwrap()),
+            None => is_complete = true,
+        }
         for (index, hypotheses) in pollster::block_on(search.step(&mut ops, model)).unwrap() {
             results[index] = hypotheses;
         }
@@ -78,10 +86,12 @@ fn check(name: &str, key: &str, precision: Precision, tolerance: f64) -> usize {
             max_length_factor: float("max_length_factor"),
         };
         // Alone and together: no result may depend on the batch.
-        let together = search(&model, &sources, options);
+        let together = search(&model, &sources, options, false);
+        let joining = search(&model, &sources, options, true);
+        assert_eq!(joining, together, "{name}, {options:?}: sources that join later");
         for (index, expected) in setting["n_best"].as_array().unwrap().iter().enumerate() {
             let place = format!("{name}, {options:?}, source {index}");
-            let alone = search(&model, &sources[index..=index], options).remove(0);
+            let alone = search(&model, &sources[index..=index], options, false).remove(0);
             assert_eq!(alone, together[index], "{place}: the batch changes the result");
             let expected = expected.as_array().unwrap();
             assert_eq!(alone.len(), expected.len(), "{place}: length of the n-best list");

@@ -1,11 +1,12 @@
-//! Beam search over a batch of sources, one decoder step at a time. No result depends on what else is in the batch.
+//! Beam search over sources that come and go, one decoder step at a time. No result depends on what else is in the batch.
 
 use super::beam::{Beam, BeamOptions, Hypothesis};
 use crate::error::Result;
 use crate::ops::Ops;
-use crate::stack::{DecoderState, Encoded, EncoderDecoder};
+use crate::stack::{DecoderState, Encoded, EncodedSource, EncoderDecoder};
+use std::{ops::Range, rc::Rc};
 
-/// One source of a batch.
+/// One source.
 #[derive(Debug, Clone)]
 pub struct SearchInput {
     /// Source tokens, the end token last.
@@ -14,49 +15,68 @@ pub struct SearchInput {
     pub candidates: Option<Vec<u32>>,
 }
 
-/// A search that moves on by [`Search::step`].
+/// A search that moves on by [`Search::step`] and takes further sources by [`Search::add`] while others are under way.
 pub struct Search<O: Ops> {
-    encoded: Encoded<O>,
+    batches: Vec<Batch<O>>,
     state: DecoderState<O>,
-    /// Output projections; neighbouring sources with the same candidates share one.
-    outputs: Vec<O::OutputProjection>,
-    sources: Vec<Source>,
+    sources: Vec<Source<O>>,
+    added: usize,
     with_alignment: bool,
 }
 
-struct Source {
-    index: usize,  // in the batch as it was given
-    output: usize, // in `outputs`
+/// Sources encoded together, kept until the last of them is done.
+struct Batch<O: Ops> {
+    encoded: Encoded<O>,
+    unfinished: usize,
+}
+
+struct Source<O: Ops> {
+    number: usize,
+    encoded: EncodedSource,
+    /// Sources added together share it where their candidates are the same.
+    output: Rc<O::OutputProjection>,
     beam: Beam,
 }
 
 impl<O: Ops> Search<O> {
-    /// Encodes the sources and sets up their beams.
-    pub fn start(
+    /// A search without sources.
+    pub fn new(ops: &mut O, model: &EncoderDecoder<O>, with_alignment: bool) -> Self {
+        let state = model.start(ops, 0);
+        Self { batches: Vec::new(), state, sources: Vec::new(), added: 0, with_alignment }
+    }
+
+    /// Encodes sources together and sets up their beams. Gives their numbers: sources are counted as they are added.
+    pub fn add(
+        &mut self,
         ops: &mut O,
         model: &EncoderDecoder<O>,
         inputs: &[SearchInput],
         options: BeamOptions,
-        with_alignment: bool,
-    ) -> Result<Self> {
+    ) -> Result<Range<usize>> {
         let tokens: Vec<&[u32]> = inputs.iter().map(|input| input.source.as_slice()).collect();
         let encoded = model.encode(ops, &tokens)?;
-        let mut sources = Vec::with_capacity(inputs.len());
-        let mut outputs = Vec::new();
+        let batch = self.batches.len();
+        let numbers = self.added..self.added + inputs.len();
+        let mut sources: Vec<Source<O>> = Vec::with_capacity(inputs.len());
         let mut previous = None;
-        for (index, input) in inputs.iter().enumerate() {
-            if previous != Some(&input.candidates) {
-                outputs.push(model.output_projection(ops, input.candidates.as_deref())?);
-                previous = Some(&input.candidates);
-            }
-            sources.push(Source {
-                index,
-                output: outputs.len() - 1,
-                beam: Beam::new(options, model.special().end, input.source.len()),
-            });
+        for (index, (number, input)) in numbers.clone().zip(inputs).enumerate() {
+            let shared = sources.last().filter(|_| previous == Some(&input.candidates));
+            let output = match shared {
+                Some(source) => Rc::clone(&source.output),
+                None => Rc::new(model.output_projection(ops, input.candidates.as_deref())?),
+            };
+            previous = Some(&input.candidates);
+            let beam = Beam::new(options, model.special().end, input.source.len());
+            sources.push(Source { number, encoded: EncodedSource { batch, index }, output, beam });
         }
-        let state = model.start(ops, sources.len());
-        Ok(Self { encoded, state, outputs, sources, with_alignment })
+        let state = model.start(ops, inputs.len());
+        self.state.append(ops, state)?;
+        if !inputs.is_empty() {
+            self.batches.push(Batch { encoded, unfinished: inputs.len() });
+        }
+        self.sources.append(&mut sources);
+        self.added = numbers.end;
+        Ok(numbers)
     }
 
     /// Whether every source is finished.
@@ -64,28 +84,33 @@ impl<O: Ops> Search<O> {
         self.sources.is_empty()
     }
 
-    /// Moves every live hypothesis one token on. Gives the sources that ended: their index and hypotheses, best first.
+    /// Hypotheses that the next step moves on.
+    pub fn live(&self) -> usize {
+        self.state.past_len.len()
+    }
+
+    /// Moves every live hypothesis one token on. Gives the sources that ended: their number and hypotheses, best first.
     pub async fn step(
         &mut self,
         ops: &mut O,
         model: &EncoderDecoder<O>,
     ) -> Result<Vec<(usize, Vec<Hypothesis>)>> {
-        let mut tokens = Vec::new();
-        let mut row_sources = Vec::new();
+        let mut tokens = Vec::with_capacity(self.live());
+        let mut row_sources = Vec::with_capacity(self.live());
         for source in &self.sources {
             tokens.extend(source.beam.tokens());
-            row_sources.resize(tokens.len(), source.index);
+            row_sources.resize(tokens.len(), source.encoded);
         }
-        let (encoded, state) = (&self.encoded, &mut self.state);
+        let encoded: Vec<&Encoded<O>> = self.batches.iter().map(|batch| &batch.encoded).collect();
+        let state = &mut self.state;
         let step =
-            model.decode_step(ops, encoded, state, &tokens, &row_sources, self.with_alignment)?;
+            model.decode_step(ops, &encoded, state, &tokens, &row_sources, self.with_alignment)?;
         let mut chosen = Vec::with_capacity(self.sources.len());
         let mut row = 0;
-        for alike in self.sources.chunk_by(|a, b| a.output == b.output) {
+        for alike in self.sources.chunk_by(|a, b| Rc::ptr_eq(&a.output, &b.output)) {
             let live: usize = alike.iter().map(|source| source.beam.live()).sum();
             let width = alike.iter().map(|source| source.beam.width()).max().unwrap_or(1);
-            let output = alike.first().and_then(|source| self.outputs.get(source.output));
-            let Some(output) = output else { continue };
+            let Some(Source { output, .. }) = alike.first() else { continue };
             let logits = ops.logits(&step.hidden, row..row + live, output);
             chosen.push(ops.choose(&logits, output, width));
             row += live;
@@ -110,13 +135,42 @@ impl<O: Ops> Search<O> {
             kept_rows.extend(parents.into_iter().map(|parent| first_row + parent));
             first_row += live;
             if source.beam.live() == 0 {
-                finished.push((source.index, source.beam.into_hypotheses()));
+                if let Some(batch) = self.batches.get_mut(source.encoded.batch) {
+                    batch.unfinished -= 1;
+                }
+                finished.push((source.number, source.beam.into_hypotheses()));
             } else {
                 living.push(source);
             }
         }
         self.sources = living;
         self.state.reorder(ops, &kept_rows)?;
+        self.drop_finished_batches();
         Ok(finished)
+    }
+
+    fn drop_finished_batches(&mut self) {
+        let mut dropped = 0;
+        let places: Vec<Option<usize>> = self
+            .batches
+            .iter()
+            .enumerate()
+            .map(|(place, batch)| {
+                if batch.unfinished == 0 {
+                    dropped += 1;
+                    return None;
+                }
+                Some(place - dropped)
+            })
+            .collect();
+        if dropped == 0 {
+            return;
+        }
+        self.batches.retain(|batch| batch.unfinished > 0);
+        for source in &mut self.sources {
+            if let Some(Some(place)) = places.get(source.encoded.batch) {
+                source.encoded.batch = *place;
+            }
+        }
     }
 }

@@ -12,6 +12,15 @@ use std::ops::Range;
 /// Rows of the sequences of a batch, one under the other.
 pub type Rows = Range<usize>;
 
+/// A source that a decoder looks at: one of the batches that were encoded, and its rows there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SourceRows {
+    /// Index of the batch.
+    pub batch: usize,
+    /// Rows of its keys and values.
+    pub rows: Rows,
+}
+
 /// Attention weights of the heads asked for, `[query rows · heads, longest kv_len]`.
 pub type HeadWeights<O> = Option<<O as Ops>::Tensor>;
 
@@ -160,13 +169,13 @@ impl<O: Ops> MultiHeadAttention<O> {
         }
     }
 
-    /// Cross-attention added to the stream: query row i looks at the rows `sources[i]` of the encoder's output.
+    /// Cross-attention added to the stream: query row i looks at the rows `sources[i]` of what was encoded.
     pub fn forward_cross<'w>(
         &'w self,
         ops: &mut O,
         stream: &mut Residual<'w, O>,
-        cross: &CrossKv<O>,
-        sources: &[Rows],
+        cross: &[&CrossKv<O>],
+        sources: &[SourceRows],
         weights_of: &[usize],
     ) -> Result<HeadWeights<O>> {
         let Projections::Split { q, .. } = &self.projections else {
@@ -178,13 +187,13 @@ impl<O: Ops> MultiHeadAttention<O> {
             .enumerate()
             .map(|(row, source)| AttentionSegment {
                 query_rows: row..row + 1,
-                kv: 0,
-                kv_rows: source.clone(),
+                kv: source.batch,
+                kv_rows: source.rows.clone(),
                 past_len: 0,
             })
             .collect();
         let q = View { tensor: &q_tensor, column: 0 };
-        let kv = [self.key_value(&cross.kv, 0)];
+        let kv: Vec<_> = cross.iter().map(|cross| self.key_value(&cross.kv, 0)).collect();
         self.attend(ops, stream, q, &kv, &segments, weights_of)
     }
 

@@ -1,7 +1,7 @@
 //! The block. Encoder-only, decoder-only and encoder–decoder models are made of it and of nothing else:
 //! the mask, the cross-attention and the positions are all that differs.
 
-use super::attention::{HeadWeights, MultiHeadAttention, Rows};
+use super::attention::{HeadWeights, MultiHeadAttention, Rows, SourceRows};
 use super::kv_cache::{CrossKv, LayerState};
 use super::load::Loader;
 use super::mlp::Mlp;
@@ -31,8 +31,8 @@ pub struct BlockInput<'a, O: Ops> {
     pub rows: &'a [Rows],
     /// Memory of the mixer, in decoding.
     pub state: Option<&'a mut LayerState<O>>,
-    /// Keys and values of the encoder's output and, for each row of the stream, its source's rows in them.
-    pub cross: Option<(&'a CrossKv<O>, &'a [Rows])>,
+    /// Keys and values of each encoded batch and, for each row of the stream, its source's rows in them.
+    pub cross: Option<(&'a [&'a CrossKv<O>], &'a [SourceRows])>,
     /// Heads of the cross-attention whose weights are wanted.
     pub cross_weights_of: &'a [usize],
 }

@@ -1,6 +1,6 @@
 //! An encoder–decoder: two stacks of the same block and an output projection.
 
-use super::attention::{HeadWeights, Rows};
+use super::attention::{HeadWeights, Rows, SourceRows};
 use super::kv_cache::{CrossKv, DecoderState};
 use super::load::{Loader, Precision};
 use super::transformer::{DecoderInput, Transformer};
@@ -22,12 +22,21 @@ pub struct EncoderDecoder<O: Ops> {
     vocab_size: usize,
 }
 
-/// Encoded sources: all that a decoder needs of them.
+/// A batch of encoded sources: all that a decoder needs of them.
 pub struct Encoded<O: Ops> {
     /// Keys and values, one a decoder block.
     pub cross: Vec<CrossKv<O>>,
     /// Rows of each source in them.
     pub rows: Vec<Rows>,
+}
+
+/// One source among encoded batches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EncodedSource {
+    /// Index of its batch.
+    pub batch: usize,
+    /// Its place in the batch.
+    pub index: usize,
 }
 
 /// Result of one decoding step.
@@ -98,22 +107,26 @@ impl<O: Ops> EncoderDecoder<O> {
         self.decoder.empty_state(ops, rows)
     }
 
-    /// Moves every hypothesis one token on; `sources[row]` is the index of its source in `encoded`.
+    /// Moves every hypothesis one token on; `sources[row]` is its source in `encoded`.
     pub fn decode_step(
         &self,
         ops: &mut O,
-        encoded: &Encoded<O>,
+        encoded: &[&Encoded<O>],
         state: &mut DecoderState<O>,
         tokens: &[Option<u32>],
-        sources: &[usize],
+        sources: &[EncodedSource],
         with_alignment: bool,
     ) -> Result<StepOutput<O>> {
-        let rows: Vec<Rows> =
-            sources.iter().filter_map(|source| encoded.rows.get(*source).cloned()).collect();
+        let source_rows = |source: &EncodedSource| {
+            let rows = encoded.get(source.batch)?.rows.get(source.index)?.clone();
+            Some(SourceRows { batch: source.batch, rows })
+        };
+        let sources: Vec<SourceRows> = sources.iter().filter_map(source_rows).collect();
+        let cross: Vec<&[CrossKv<O>]> = encoded.iter().map(|batch| &batch.cross[..]).collect();
         let input = DecoderInput {
             state,
-            cross: &encoded.cross,
-            sources: &rows,
+            cross: &cross,
+            sources: &sources,
             weights_of: with_alignment.then_some(self.alignment),
         };
         let (hidden, alignment) = self.decoder.decode_step(ops, tokens, input)?;

@@ -31,6 +31,22 @@ impl<O: Ops> LayerState<O> {
     }
 }
 
+impl<O: Ops> LayerState<O> {
+    /// Adds the rows of `other` after its own.
+    fn append(&mut self, ops: &mut O, other: Self) -> Result<()> {
+        match (self, other) {
+            (LayerState::Kv(caches), LayerState::Kv(mut more)) => caches.append(&mut more),
+            (LayerState::Recurrent(state), LayerState::Recurrent(more)) => {
+                for row in 0..ops.shape(&more).0 {
+                    ops.append_row(state, &more, row, 0);
+                }
+            }
+            _ => return Err(Error::Internal { what: "states of different mixers".to_owned() }),
+        }
+        Ok(())
+    }
+}
+
 /// Memory of a whole decoder over a batch of rows.
 pub struct DecoderState<O: Ops> {
     /// One a block.
@@ -40,6 +56,15 @@ pub struct DecoderState<O: Ops> {
 }
 
 impl<O: Ops> DecoderState<O> {
+    /// Adds the rows of `other`, a state of the same decoder, after its own.
+    pub fn append(&mut self, ops: &mut O, other: Self) -> Result<()> {
+        for (layer, more) in self.layers.iter_mut().zip(other.layers) {
+            layer.append(ops, more)?;
+        }
+        self.past_len.extend(other.past_len);
+        Ok(())
+    }
+
     /// Keeps the rows `rows`, in that order.
     pub fn reorder(&mut self, ops: &mut O, rows: &[usize]) -> Result<()> {
         if rows.iter().copied().eq(0..self.past_len.len()) {

@@ -10,6 +10,6 @@ pub mod mlp;
 pub mod recurrent;
 pub mod transformer;
 
-pub use encoder_decoder::{Encoded, EncoderDecoder, StepOutput};
+pub use encoder_decoder::{Encoded, EncodedSource, EncoderDecoder, StepOutput};
 pub use kv_cache::DecoderState;
 pub use load::Precision;

@@ -1,6 +1,6 @@
 //! A stack of blocks behind its embeddings: the same for encoders and decoders.
 
-use super::attention::{HeadWeights, Rows};
+use super::attention::{HeadWeights, Rows, SourceRows};
 use super::block::{Block, BlockInput};
 use super::embeddings::PositionTable;
 use super::kv_cache::{CrossKv, DecoderState};
@@ -25,10 +25,10 @@ pub struct Transformer<O: Ops> {
 pub struct DecoderInput<'a, O: Ops> {
     /// Its memory.
     pub state: &'a mut DecoderState<O>,
-    /// One a block.
-    pub cross: &'a [CrossKv<O>],
+    /// Of each encoded batch, one a block.
+    pub cross: &'a [&'a [CrossKv<O>]],
     /// For each row, its source's rows in `cross`.
-    pub sources: &'a [Rows],
+    pub sources: &'a [SourceRows],
     /// Block and head whose cross-attention weights are wanted.
     pub weights_of: Option<(usize, usize)>,
 }
@@ -118,10 +118,11 @@ impl<O: Ops> Transformer<O> {
         let mut weights = None;
         for (index, (block, layer)) in self.blocks.iter().zip(&mut state.layers).enumerate() {
             let head = weights_of.filter(|(layer, _)| *layer == index).map(|(_, head)| [head]);
+            let cross: Vec<_> = cross.iter().filter_map(|batch| batch.get(index)).collect();
             let input = BlockInput {
                 rows: &rows,
                 state: Some(layer),
-                cross: cross.get(index).map(|cross| (cross, sources)),
+                cross: (!cross.is_empty()).then_some((cross.as_slice(), sources)),
                 cross_weights_of: head.as_ref().map_or(&[], |head| head.as_slice()),
             };
             weights = block.forward(ops, &mut stream, input)?.or(weights);

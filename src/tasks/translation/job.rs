@@ -1,4 +1,4 @@
-//! A translation under way: groups of sentences searched one after the other, trouble retried, results collected.
+//! A translation under way: sentences enter the search as others leave it, trouble is retried, results are collected.
 
 use super::DecodingOptions;
 use super::copy;
@@ -11,23 +11,19 @@ use crate::error::{Error, Result};
 use crate::generate::{Hypothesis, Search};
 use crate::ops::Ops;
 use crate::text::{casing, repetition};
-use std::{collections::VecDeque, ops::Range, rc::Rc};
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, VecDeque},
+    ops::Range,
+    rc::Rc,
+};
 
 /// Source tokens encoded at once: enough to fill matrix products, few enough that a step stays short.
-const GROUP_TOKENS: usize = 160;
-
-/// A sentence that is done, as it is reported while others are under way.
-#[derive(Debug, Clone, PartialEq)]
-pub struct FinishedSentence {
-    /// Index of its text.
-    pub text: usize,
-    /// Index of the sentence in its text.
-    pub sentence: usize,
-    /// The sentence; its target range and tokens count from the sentence's own start.
-    pub result: TranslatedSentence,
-    /// Its translation.
-    pub target: String,
-}
+const ENCODED_TOKENS: usize = 160;
+/// Hypotheses decoded at once where texts are many: weights are read once for all of them.
+const LIST_ROWS: usize = 32;
+/// Hypotheses decoded at once of a single text, whose beginning may be waited for.
+const TEXT_ROWS: usize = 8;
 
 /// How a unit is searched for. The first way does nearly always; the others are for a model gone round in circles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,11 +76,14 @@ pub struct TranslationJob<O: Ops> {
     plan: Plan,
     options: DecodingOptions,
     waiting: VecDeque<Attempt>,
-    search: Option<(Search<O>, Vec<Attempt>)>,
+    search: Search<O>,
+    /// What is searched for, by its number in the search.
+    searched: BTreeMap<usize, Attempt>,
+    /// Whether the search is being filled up: it goes down to half before it is.
+    filling: bool,
     done: Vec<Option<Done>>, // one a unit, until it is joined
     done_count: usize,
     joined: Vec<Joined>, // one a text
-    finished: Vec<FinishedSentence>,
 }
 
 impl<O: Ops + Clone> TranslationJob<O> {
@@ -100,14 +99,21 @@ impl<O: Ops + Clone> TranslationJob<O> {
             way: if of.recased { Way::Recased } else { Way::Plain },
             fallback: None,
         });
+        let mut waiting: Vec<_> = waiting.collect();
+        if texts.len() > 1 {
+            // The longest first: the search stays full to its end. The sentences of one text stay in order.
+            waiting.sort_by_key(|attempt| Reverse(attempt.prepared.pieces.len()));
+        }
+        let mut ops = translator.ops.clone();
         Self {
-            ops: translator.ops.clone(),
-            waiting: waiting.collect(),
-            search: None,
+            search: Search::new(&mut ops, &translator.model, true),
+            ops,
+            waiting: waiting.into(),
+            searched: BTreeMap::new(),
+            filling: true,
             done: plan.units.iter().map(|_| None).collect(),
             done_count: 0,
             joined: plan.parts.iter().map(|_| Joined::default()).collect(),
-            finished: Vec::new(),
             translator,
             texts,
             plan,
@@ -117,7 +123,7 @@ impl<O: Ops + Clone> TranslationJob<O> {
 
     /// Whether every sentence is translated.
     pub fn is_done(&self) -> bool {
-        self.search.is_none() && self.waiting.is_empty()
+        self.search.is_done() && self.waiting.is_empty()
     }
 
     /// Sentences to translate, and how many of them are done.
@@ -125,48 +131,48 @@ impl<O: Ops + Clone> TranslationJob<O> {
         (self.done.len(), self.done_count)
     }
 
-    /// A bounded piece of work: encodes one group of sentences, or decodes one token of each of its sentences.
+    /// A bounded piece of work: encodes a few sentences, or decodes one token of each that is searched for.
     ///
     /// # Errors
     /// Whatever the device reports.
     pub async fn step(&mut self) -> Result<()> {
+        let attempts = self.next_attempts();
+        if !attempts.is_empty() {
+            return self.add(attempts);
+        }
+        self.filling = false;
         let translator = Rc::clone(&self.translator);
-        let Some((search, attempts)) = &mut self.search else {
-            return self.start_group();
-        };
-        let ended = search.step(&mut self.ops, &translator.model).await?;
-        let mut outcomes = Vec::new();
-        for (index, hypotheses) in ended {
-            let attempt = attempts.get(index).ok_or_else(|| Error::Internal {
-                what: format!("sentence {index} of a group of {}", attempts.len()),
+        for (number, hypotheses) in self.search.step(&mut self.ops, &translator.model).await? {
+            let attempt = self.searched.remove(&number).ok_or_else(|| Error::Internal {
+                what: format!("sentence {number} ended, which nobody searched for"),
             })?;
-            outcomes.push((attempt.clone(), hypotheses));
-        }
-        if search.is_done() {
-            self.search = None;
-        }
-        for (attempt, hypotheses) in outcomes {
             self.settle(attempt, hypotheses)?;
         }
         Ok(())
     }
 
-    /// Sentences that ended since the last call.
-    pub fn take_finished(&mut self) -> Vec<FinishedSentence> {
-        std::mem::take(&mut self.finished)
-    }
-
-    fn start_group(&mut self) -> Result<()> {
+    /// What is to be encoded next; nothing while there is enough to decode.
+    fn next_attempts(&mut self) -> Vec<Attempt> {
+        let most = if self.texts.len() > 1 { LIST_ROWS } else { TEXT_ROWS };
+        let live = self.search.live();
+        self.filling |= live <= most / 2;
         let mut attempts: Vec<Attempt> = Vec::new();
         let mut tokens = 0;
         while let Some(next) = self.waiting.front() {
             tokens += next.prepared.pieces.len() + 1;
-            let other = attempts.first().is_some_and(|first| self.beam(first) != self.beam(next));
-            if other || (tokens > GROUP_TOKENS && !attempts.is_empty()) {
+            let beam = self.beam(next);
+            let is_full = live + (attempts.len() + 1) * beam > most.max(beam);
+            let is_other = attempts.first().is_some_and(|first| self.beam(first) != beam);
+            let is_much = tokens > ENCODED_TOKENS && !attempts.is_empty();
+            if !self.filling || is_full || is_other || is_much {
                 break;
             }
             attempts.extend(self.waiting.pop_front());
         }
+        attempts
+    }
+
+    fn add(&mut self, attempts: Vec<Attempt>) -> Result<()> {
         let Some(first) = attempts.first() else { return Ok(()) };
         let options = DecodingOptions { beam_size: self.beam(first), ..self.options };
         let translator = &self.translator;
@@ -176,8 +182,8 @@ impl<O: Ops + Clone> TranslationJob<O> {
                 translator.search_input(attempt.prepared.pieces.iter().map(|piece| piece.id))
             })
             .collect();
-        let search = Search::start(&mut self.ops, &translator.model, &inputs, options, true)?;
-        self.search = Some((search, attempts));
+        let numbers = self.search.add(&mut self.ops, &translator.model, &inputs, options)?;
+        self.searched.extend(numbers.zip(attempts));
         Ok(())
     }
 
@@ -222,12 +228,6 @@ impl<O: Ops + Clone> TranslationJob<O> {
             cut_loop(&mut kept.best, kept.prepared.pieces.len() + 1);
         }
         let done = self.render(text, unit.range.clone(), &kept.prepared, kept.way, kept.best);
-        self.finished.push(FinishedSentence {
-            text: unit.text,
-            sentence: unit.sentence,
-            result: done.sentence.clone(),
-            target: done.target.clone(),
-        });
         if let Some(place) = self.done.get_mut(index) {
             *place = Some(done);
             self.done_count += 1;

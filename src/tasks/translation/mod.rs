@@ -9,7 +9,7 @@ mod prepare;
 mod result;
 mod translator;
 
-pub use job::{FinishedSentence, TranslationJob};
+pub use job::TranslationJob;
 pub use result::{Token, TranslatedSentence, Translation};
 pub use translator::{LoadOptions, Translator, TranslatorFiles};
 

@@ -13,8 +13,6 @@ pub(super) const MAX_SOURCE_TOKENS: usize = 127;
 pub(super) struct Unit {
     /// Index of its text.
     pub text: usize,
-    /// Index of its sentence in the result of that text.
-    pub sentence: usize,
     /// Bytes of its text.
     pub range: Range<usize>,
     /// What the model is shown of it first; ranges in bytes of the unit.
@@ -52,7 +50,6 @@ impl Plan {
 
     fn take_apart(&mut self, index: usize, text: &str, vocab: &SentencePiece) -> Vec<Part> {
         let mut parts = Vec::new();
-        let mut sentence = 0;
         for segment in segment::segments(text) {
             let passage = slice(text, &segment.range);
             if segment.kind == SegmentKind::Gap {
@@ -61,7 +58,6 @@ impl Plan {
             }
             if protect::is_untranslatable(passage) {
                 parts.push(Part::Copied(segment.range));
-                sentence += 1;
                 continue;
             }
             for range in windows(passage, segment.range.start, vocab) {
@@ -81,9 +77,8 @@ impl Plan {
                 } else {
                     parts.push(Part::Unit(self.units.len()));
                     let range = trimmed.clone();
-                    self.units.push(Unit { text: index, sentence, range, prepared, recased });
+                    self.units.push(Unit { text: index, range, prepared, recased });
                 }
-                sentence += 1;
                 if trimmed.end < range.end {
                     parts.push(Part::Gap(trimmed.end..range.end));
                 }
