@@ -6,7 +6,7 @@
 use std::cell::RefCell;
 
 /// Most bytes that a thread keeps for later.
-const KEPT_BYTES: usize = 64 << 20;
+const KEPT_BYTES: usize = 2 << 20;
 /// Smallest buffer, in floats.
 const SMALLEST: usize = 64;
 /// Four classes an octave, up to more than [`KEPT_BYTES`].

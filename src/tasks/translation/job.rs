@@ -21,7 +21,7 @@ use std::{
 /// Source tokens encoded at once: enough to fill matrix products, few enough that a step stays short.
 const ENCODED_TOKENS: usize = 160;
 /// Hypotheses decoded at once where texts are many: weights are read once for all of them.
-const LIST_ROWS: usize = 32;
+const LIST_ROWS: usize = 16;
 /// Hypotheses decoded at once of a single text, whose beginning may be waited for.
 const TEXT_ROWS: usize = 8;
 
