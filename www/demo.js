@@ -6,6 +6,7 @@ import { element, wordsIn } from './elements.js';
 import { examplesFor } from './examples.js';
 import { hideFault, showFault, showLoaded, showProgress, showStatus } from './facts.js';
 import { chosenPair, onChoice, openIndex } from './languages.js';
+import { keepAll, startKeeping } from './offline.js';
 
 configure({ modelBase: new URL('models/', document.baseURI) });
 
@@ -137,6 +138,7 @@ async function translate() {
   const text = source.value;
   hideFault();
   try {
+    await keeping;
     if (chosenPair() === undefined) {
       showStatus('Looking for models');
       await openIndex();
@@ -148,6 +150,7 @@ async function translate() {
     const facts = loaded.get(pair.id);
     if (own !== newest || facts === undefined) return;
     showLoaded(pair, facts.info, facts.kept);
+    keepAll();
     await follow(live, text);
   } catch (error) {
     if (own === newest) showFault(error, source.value.trim() !== '');
@@ -240,4 +243,5 @@ async function copyShown() {
 }
 
 showSource();
+const keeping = startKeeping();
 void translate();

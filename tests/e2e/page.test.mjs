@@ -160,6 +160,8 @@ test('the keyboard reaches everything, and nothing is requested while translatin
   await page.goto(`${server().origin}/`);
   await source.fill('Good morning!');
   await done();
+  // The last requests of loading are those of the service worker.
+  await page.getByText(/Works without a network from now on/).waitFor({ timeout: 60_000 });
   const start = server().state.requests.length;
   await source.fill(TEXT);
   await done();

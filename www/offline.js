@@ -1,0 +1,65 @@
+// The service worker, seen from the page: it keeps the page for visits without a network.
+
+import { element } from './elements.js';
+
+const line = element('offline', HTMLElement);
+
+/** Longest wait for the service worker on the first visit, in milliseconds. Without it the page works all the same. */
+const PATIENCE = 3000;
+
+/**
+ * Registers the service worker. On a first visit, waits until it sees what the page loads, so that it can keep it.
+ * Never rejects.
+ */
+export async function startKeeping() {
+  if (!('serviceWorker' in navigator)) {
+    line.textContent = 'This browser window cannot keep the page; it needs a network';
+    return;
+  }
+  const { serviceWorker } = navigator;
+  serviceWorker.addEventListener('message', ({ data }) => {
+    const { kind, reason } = /** @type {{ kind: string, reason?: string }} */ (data);
+    if (kind === 'kept') showKept();
+    else if (kind === 'not-kept') line.textContent = `The page is not kept on this device (${reason})`;
+  });
+  serviceWorker.startMessages();
+  const came = new Promise((resolve) => {
+    serviceWorker.addEventListener('controllerchange', resolve, { once: true });
+  });
+  try {
+    const registration = await serviceWorker.register('sw.js', { updateViaCache: 'none' });
+    // A reload by force passes over the service worker that is there.
+    if (serviceWorker.controller === null && registration.active === null) {
+      await Promise.race([came, new Promise((resolve) => setTimeout(resolve, PATIENCE))]);
+    }
+    serviceWorker.controller?.postMessage({ kind: 'start' });
+  } catch (error) {
+    line.textContent = `The page is not kept on this device (${error instanceof Error ? error.message : String(error)})`;
+  }
+}
+
+let asked = false;
+
+/** Everything is loaded: page, package, worker, model. */
+export function keepAll() {
+  if (asked || !('serviceWorker' in navigator)) return;
+  asked = true;
+  const urls = performance
+    .getEntriesByType('resource')
+    .map(({ name }) => name.replace(/#.*$/u, ''))
+    .filter((url) => new URL(url).origin === location.origin);
+  navigator.serviceWorker.controller?.postMessage({ kind: 'loaded', urls: [...new Set(urls)] });
+}
+
+function showKept() {
+  line.textContent = navigator.onLine
+    ? 'Works without a network from now on: page and model are kept on this device'
+    : 'No network now, and none is needed: page and model are on this device';
+}
+
+addEventListener('online', showKeptAgain);
+addEventListener('offline', showKeptAgain);
+
+function showKeptAgain() {
+  if (/network/u.test(line.textContent ?? '')) showKept();
+}
