@@ -7,6 +7,8 @@ declare global {
   var multihead: typeof multiheadPackage;
   /** Lengths of the translation as it grew. */
   var seenLengths: number[];
+  /** Tasks of more than 50 ms. */
+  var longTasks: PerformanceEntry[];
   /** Sum of the layout shifts. */
   var layoutShift: number;
 }
