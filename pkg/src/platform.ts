@@ -45,7 +45,8 @@ const browser: Platform = {
     });
     worker.addEventListener('error', (event) => {
       event.preventDefault();
-      const where = (url ?? new URL('./worker.js', import.meta.url)).href;
+      // Its own address isn't written down once more: bundlers would take it for another file.
+      const where = url?.href ?? "the package's worker.js";
       events.dead(event.message || `${where} could not be loaded; see configure({ workerUrl })`);
     });
     return {

@@ -42,6 +42,11 @@ const STEPS: &[Step] = &[
         set_up: |workspace| tools::wasm_bindgen(workspace)?.set_up(workspace),
     },
     Step { name: "npm packages", purpose: Purpose::Build, set_up: npm::set_up },
+    Step {
+        name: "a bundler",
+        purpose: Purpose::Test,
+        set_up: |workspace| npm::install(workspace, &workspace.install_tests()),
+    },
     Step { name: "browsers", purpose: Purpose::Test, set_up: |_| browsers() },
     Step {
         name: "wasm-pack",

@@ -68,6 +68,10 @@ const STAGES: &[Stage] = &[
     Stage { name: "ts-check", run: |workspace| script(workspace, "check") },
     Stage { name: "ts-lint", run: |workspace| script(workspace, "lint") },
     Stage { name: "page", run: |workspace| script(workspace, "test") },
+    Stage {
+        name: "install",
+        run: |workspace| passed(npm::run_script(workspace, &workspace.install_tests(), "test")),
+    },
 ];
 
 fn run_command(arguments: Arguments) -> Result<()> {

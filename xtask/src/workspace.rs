@@ -49,6 +49,11 @@ impl Workspace {
         self.root.join("benches")
     }
 
+    /// Tests of the package as somebody installs it.
+    pub fn install_tests(&self) -> PathBuf {
+        self.root.join("tests/install")
+    }
+
     /// Model files by id, and the index of them.
     pub fn models(&self) -> PathBuf {
         self.root.join("models")

@@ -1,0 +1,58 @@
+// What a page downloads of the package, gzipped: its budget is 350 KB.
+
+import assert from 'node:assert/strict';
+import { readdirSync, readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { gzipSync } from 'node:zlib';
+
+const BUDGET = 350_000;
+
+const PACKAGE = new URL('../', import.meta.url);
+
+/** The module and all that it imports, statically or not. @param {URL} module @param {Set<string>} found */
+function closure(module, found) {
+  if (found.has(module.href)) return found;
+  found.add(module.href);
+  const code = readFileSync(module, 'utf8');
+  for (const [, from] of code.matchAll(/\b(?:from|import)\s*\(?\s*['"](\.[^'"]+)['"]/g)) {
+    closure(new URL(from ?? '', module), found);
+  }
+  return found;
+}
+
+/** @param {URL} file */
+const gzipped = (file) => gzipSync(readFileSync(file), { level: 9 }).length;
+
+test('the largest wasm, its glue, the worker and the index with all they import fit into the budget', (context) => {
+  const scripts = new Set([
+    ...closure(new URL('dist/index.js', PACKAGE), new Set()),
+    ...closure(new URL('dist/worker.js', PACKAGE), new Set()),
+  ]);
+  const names = [...scripts].map((address) => address.slice(PACKAGE.href.length));
+  for (const part of [
+    'dist/index.js',
+    'dist/worker.js',
+    'dist/serve.js',
+    'dist/download.js',
+    'dist/pivot.js',
+  ]) {
+    assert(names.includes(part), `${part} is among ${names.join(', ')}`);
+  }
+  assert(
+    names.some((name) => /^wasm\/.*\.js$/.test(name)),
+    'the glue is among them',
+  );
+  assert(!names.some((name) => name.startsWith('dist/node/')), 'nothing of Node is');
+
+  const modules = readdirSync(new URL('wasm/', PACKAGE), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.wasm'))
+    .map((name) => gzipped(new URL(`wasm/${name}`, PACKAGE)));
+  assert(modules.length > 0);
+  const code = [...scripts].reduce((sum, address) => sum + gzipped(new URL(address)), 0);
+  const total = Math.max(...modules) + code;
+  assert(
+    total <= BUDGET,
+    `${total} bytes: ${Math.max(...modules)} of wasm, ${code} of ${names.length} scripts`,
+  );
+  context.diagnostic(`${total} of ${BUDGET} bytes: ${Math.max(...modules)} of wasm, ${code} of scripts`);
+});

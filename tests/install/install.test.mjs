@@ -1,0 +1,198 @@
+// The package as a site owner gets it: packed, installed into an empty folder, and used as its README says, word for
+// word, under the content security policy that the README gives.
+
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { tmpdir } from 'node:os';
+import { delimiter, dirname, join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { launchChromium } from '../e2e/chromium.mjs';
+import { startServer } from '../e2e/server.mjs';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+const README = readFileSync(join(ROOT, 'pkg/README.md'), 'utf8');
+const POLICY = "script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; connect-src 'self'";
+
+/** "How much is this?" in Portuguese. */
+const EXPECTED = /^Quanto (custa|é) (isso|isto)\?/;
+
+/** Code blocks of the README by the file that their first line names; the first one of the shell by "sh". */
+const blocks = new Map(
+  [...README.matchAll(/^```(\w+)\n(.*?)^```$/gms)].toReversed().map(([, language = '', code = '']) => {
+    const name = /^(?:\/\/|<!--) (\S+\.\w+)(?: -->)?$/m.exec(code.split('\n')[0] ?? '')?.[1];
+    return [name ?? language, code];
+  }),
+);
+
+/** @param {string} name */
+function block(name) {
+  const code = blocks.get(name);
+  assert(code !== undefined, `the README has no block ${name}`);
+  return code;
+}
+
+/** Node and npm, but no Rust. */
+const PATH = [
+  dirname(process.execPath),
+  ...(process.env['PATH'] ?? '')
+    .split(delimiter)
+    .filter((folder) => !['cargo', 'rustc', 'rustup'].some((name) => existsSync(join(folder, name)))),
+].join(delimiter);
+
+/** An empty folder outside of the repository. */
+const site = mkdtempSync(join(tmpdir(), 'multihead-site-'));
+/** @type {Awaited<ReturnType<typeof launchChromium>>} */
+let browser;
+
+/** @param {string} program @param {string[]} args */
+function run(program, ...args) {
+  return execFileSync(program, args, { cwd: site, encoding: 'utf8', env: { ...process.env, PATH } });
+}
+
+before(async () => {
+  execFileSync('npm', ['pack', '--silent', '--pack-destination', site], { cwd: join(ROOT, 'pkg') });
+  const [archive] = readdirSync(site);
+  assert(archive !== undefined);
+  for (const line of block('sh').trimEnd().split('\n')) {
+    const [program = '', ...args] = line.split(' ');
+    // The package from the archive instead of the registry, models from this repository instead of their host.
+    const here = args.map((argument) =>
+      argument === 'multihead' && program === 'npm' ? `./${archive}` : argument,
+    );
+    const offline =
+      program === 'npm' ? ['--offline', '--no-audit', '--no-fund'] : ['--from', join(ROOT, 'models')];
+    run(program, ...here, ...offline);
+  }
+  browser = await launchChromium();
+});
+after(async () => {
+  await browser?.close();
+  rmSync(site, { recursive: true, force: true });
+});
+
+/**
+ * Serves a folder under the policy, to a page that is not cross-origin isolated, and visits it.
+ * @param {string} folder
+ */
+async function serveAndVisit(folder) {
+  const server = await startServer({
+    isolated: false,
+    folders: { '/': folder },
+    headers: { 'content-security-policy': POLICY },
+  });
+  try {
+    await visit(server.origin);
+    return server.state.requests;
+  } finally {
+    await server.close();
+  }
+}
+
+/**
+ * Opens the page and waits for its text.
+ * @param {string} origin
+ */
+async function visit(origin) {
+  const page = await (await browser.newContext()).newPage();
+  /** @type {string[]} */
+  const problems = [];
+  /** @type {string[]} */
+  const workers = [];
+  /** @type {string[]} */
+  const addresses = [];
+  page.on('pageerror', (error) => problems.push(error.message));
+  page.on('console', (message) => {
+    if (message.type() === 'error' && !/favicon/.test(message.location().url)) problems.push(message.text());
+  });
+  page.on('worker', (worker) => workers.push(worker.url()));
+  page.on('request', (request) => addresses.push(request.url()));
+  try {
+    await page.goto(`${origin}/index.html`);
+    await page
+      .waitForFunction(() => document.body.innerText.trim() !== '', undefined, { timeout: 60_000 })
+      .catch((/** @type {unknown} */ error) => {
+        throw new Error(`${String(error)}; the page says: ${problems.join('; ')}`);
+      });
+    const text = await page.evaluate(() => document.body.innerText.trim());
+    const isolated = await page.evaluate(() => crossOriginIsolated);
+    assert.match(text, EXPECTED);
+    assert.deepEqual(problems, []);
+    assert.equal(isolated, false);
+    assert(workers.length > 0);
+    for (const address of [...workers, ...addresses]) {
+      assert(address.startsWith(`${origin}/`), address);
+    }
+  } finally {
+    await page.context().close();
+  }
+}
+
+test('the policy and the files that the README names are those of this test', () => {
+  assert(README.includes(POLICY));
+  const installed = join(site, 'node_modules/multihead');
+  for (const file of ['README.md', 'CHANGELOG.md', 'dist/index.js', 'dist/index.d.ts', 'dist/worker.js']) {
+    assert(existsSync(join(installed, file)), file);
+  }
+  /** @type {{ scripts?: object, dependencies?: object }} */
+  const manifest = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'));
+  assert.equal(manifest.dependencies, undefined);
+  for (const script of ['preinstall', 'install', 'postinstall', 'prepare']) {
+    assert(!(script in (manifest.scripts ?? {})), script);
+  }
+  assert(!existsSync(join(installed, 'src')));
+  assert.match(run('npx', 'multihead', 'models', 'verify', 'public/models'), /en-pt: 3 files/);
+});
+
+test('from a static server, without a bundler', async () => {
+  const folder = join(site, 'public');
+  cpSync(join(site, 'node_modules/multihead'), join(folder, 'multihead'), { recursive: true });
+  writeFileSync(join(folder, 'main.js'), block('public/main.js'));
+  writeFileSync(join(folder, 'index.html'), block('index.html'));
+  await serveAndVisit(folder);
+  for (const name of ['multihead', 'main.js', 'index.html']) rmSync(join(folder, name), { recursive: true });
+});
+
+test('from a Vite build', async () => {
+  writeFileSync(join(site, 'main.js'), block('main.js'));
+  writeFileSync(join(site, 'index.html'), block('index.html'));
+  const vite = fileURLToPath(new URL('node_modules/vite/bin/vite.js', import.meta.url));
+  run(process.execPath, vite, 'build', '--logLevel', 'warn');
+  const built = join(site, 'dist');
+  const requests = await serveAndVisit(built);
+  const assets = readdirSync(join(built, 'assets'));
+  assert(assets.some((name) => name.endsWith('.wasm')));
+  assert.equal(requests.filter((path) => path.endsWith('.wasm')).length, 1);
+  // The worker has been bundled: nothing of the package is there twice, or raw.
+  for (const name of assets) {
+    assert(!/^\s*import /m.test(readFileSync(join(built, 'assets', name), 'latin1').slice(0, 200)), name);
+  }
+});
+
+test('from the development server of Vite', async () => {
+  const { createServer } = await import('vite');
+  const vite = await createServer({ root: site, logLevel: 'error', server: { port: 0, host: '127.0.0.1' } });
+  try {
+    await vite.listen();
+    await visit(vite.resolvedUrls?.local[0]?.replace(/\/$/, '') ?? '');
+  } finally {
+    await vite.close();
+  }
+});
+
+test('in Node', () => {
+  mkdirSync(site, { recursive: true });
+  writeFileSync(join(site, 'node.mjs'), block('node.mjs'));
+  const printed = run(process.execPath, 'node.mjs');
+  assert.match(printed, /^\[ 'Quanto (custa|é) (isso|isto)\?', 'Bom dia\.' \]\n$/);
+});
