@@ -40,9 +40,15 @@ export class Attention {
     parts.target.addEventListener('keydown', (event) => {
       if (this.#key(event.key)) event.preventDefault();
     });
-    parts.target.addEventListener('blur', () => {
-      this.clear();
+    // In the field the caret moves as always, and the word that it is in lights up.
+    parts.source.addEventListener('keyup', ({ key }) => {
+      if (/^(?:Arrow|Home|End)/u.test(key)) this.#caret();
     });
+    for (const area of [parts.target, parts.source]) {
+      area.addEventListener('blur', () => {
+        this.clear();
+      });
+    }
     new ResizeObserver(() => {
       this.#paint();
     }).observe(parts.mirror);
@@ -118,6 +124,15 @@ export class Attention {
     this.#choose('target', words[place]);
     this.#speak();
     return true;
+  }
+
+  #caret() {
+    const { selectionStart: start, selectionEnd: end } = this.#parts.source;
+    const words = start === end ? this.#words?.().source : undefined;
+    this.#choose(
+      'source',
+      words?.find(({ range }) => range[0] <= start && start < range[1]),
+    );
   }
 
   /** @param {Side} side @param {Word | undefined} word */

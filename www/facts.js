@@ -12,14 +12,21 @@ const fault = element('fault', HTMLElement);
 const faultText = element('fault-text', HTMLElement);
 const model = element('model', HTMLElement);
 const engine = element('engine', HTMLElement);
+const voice = element('voice', HTMLElement);
 
 /** @param {string} text */
 export function showStatus(text) {
   status.textContent = text;
 }
 
+/** Says it to those who do not see: the start and the end of a wait, not its every step. @param {string} text */
+function say(text) {
+  if (voice.textContent !== text) voice.textContent = text;
+}
+
 /** @param {number} loaded Fraction. @param {number} bytes Of all files. */
 export function showProgress(loaded, bytes) {
+  if (loaded < 1) say('Loading the model');
   progress.value = loaded;
   progress.classList.toggle('done', loaded === 1);
   showStatus(
@@ -31,6 +38,7 @@ export function showProgress(loaded, bytes) {
 
 /** @param {ModelInfo} pair @param {LoadedInfo} info @param {boolean} kept Whether its files are on this device. */
 export function showLoaded(pair, { precision, device, deviceReason }, kept) {
+  if (voice.textContent === 'Loading the model') say('The model is loaded');
   progress.classList.add('done');
   const place = kept ? 'kept on this device' : 'not kept: this browser does not let the page store it';
   model.textContent = `${nameOf(pair)}, ${megabytes(pair.bytes)} MB, ${place}`;

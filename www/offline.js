@@ -5,7 +5,7 @@ import { element } from './elements.js';
 const line = element('offline', HTMLElement);
 
 /** Longest wait for the service worker on the first visit, in milliseconds. Without it the page works all the same. */
-const PATIENCE = 3000;
+const PATIENCE = 1500;
 
 /**
  * Registers the service worker. On a first visit, waits until it sees what the page loads, so that it can keep it.

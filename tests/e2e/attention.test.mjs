@@ -167,6 +167,15 @@ test('the keyboard moves from word to word and says what each looked at; a tap d
   );
   await page.keyboard.press('Escape');
   assert.deepEqual([await lit(page, 'target'), await voice.textContent()], [[], '']);
+  // In the field, the word that the caret is in.
+  await source.focus();
+  await page.keyboard.press('Control+Home');
+  for (let step = 0; step < 'The c'.length; step++) await page.keyboard.press('ArrowRight');
+  assert.deepEqual(
+    (await lit(page, 'source')).map((mark) => mark.word),
+    ['cat'],
+  );
+  assert((await lit(page, 'target')).some((mark) => mark.word === 'gato' && mark.weight > 0.5));
   const last = expected.at(-1);
   const { x, y } = await middleOf(page, 'target', last?.place ?? [0, 1]);
   await page.touchscreen.tap(x, y);

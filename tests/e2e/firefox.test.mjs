@@ -57,3 +57,47 @@ test('the page translates in Firefox', async () => {
   );
   assert.equal(got, expected);
 });
+
+test('the page in Firefox: pointing at a word lights up the other side; it opens without a network', async () => {
+  const lit = `const output = document.querySelector('output');
+     for (let wait = 0; wait < 600 && !output.textContent.includes('pedras'); wait++) {
+       await new Promise((resolve) => setTimeout(resolve, 100));
+     }
+     const text = output.firstChild;
+     const range = document.createRange();
+     range.setStart(text, text.data.indexOf('pedras'));
+     range.setEnd(text, text.data.indexOf('pedras') + 6);
+     const { x, y, width, height } = range.getBoundingClientRect();
+     const place = { clientX: x + width / 2, clientY: y + height / 2, pointerType: 'mouse' };
+     output.dispatchEvent(new PointerEvent('pointermove', place));
+     for (let wait = 0; wait < 600 && document.querySelector('#source-marks span') === null; wait++) {
+       await new Promise((resolve) => setTimeout(resolve, 100));
+     }
+     const mirror = document.querySelector('#mirror').firstChild;
+     range.setStart(mirror, mirror.data.indexOf('stones'));
+     range.setEnd(mirror, mirror.data.indexOf('stones') + 6);
+     const word = range.getBoundingClientRect();
+     const best = [...document.querySelectorAll('#source-marks span')].sort((a, b) => b.dataset.weight - a.dataset.weight)[0];
+     const box = best.getBoundingClientRect();
+     return Math.abs(box.left + box.width / 2 - word.left - word.width / 2) < 2 && Math.abs(box.top - word.top) < 2;`;
+  const type = `const source = document.querySelector('textarea');
+     source.value = 'The cat sleeps on the warm stones.';
+     source.dispatchEvent(new Event('input'));`;
+  await firefox.goto(`${server.origin}/`);
+  assert.equal(await firefox.run(type + lit), true);
+  await firefox.run(
+    `for (let wait = 0; wait < 600; wait++) {
+       if (/Works without a network/.test(document.querySelector('#offline').textContent)) return;
+       await new Promise((resolve) => setTimeout(resolve, 100));
+     }
+     throw new Error(document.querySelector('#offline').textContent);`,
+  );
+  server.state.fault = (_, response) => {
+    response.destroy();
+    return true;
+  };
+  // Without the query it would be the same document, and nothing would be loaded.
+  await firefox.goto(`${server.origin}/?`);
+  assert.equal(await firefox.run(type + lit), true);
+  server.state.fault = undefined;
+});

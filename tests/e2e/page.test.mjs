@@ -223,13 +223,44 @@ test('no task of the page is long while 1,000 words are translated', async () =>
   await close();
 });
 
+/** Elements with text of their own that stands out too little from what is behind it. @param {import('playwright-core').Page} page */
+function faint(page) {
+  return page.evaluate(() => {
+    const channels = (/** @type {string} */ color) => (color.match(/[\d.]+/g) ?? []).map(Number);
+    const luminance = (/** @type {number[]} */ color) => {
+      const [red = 0, green = 0, blue = 0] = color.slice(0, 3).map((value) => {
+        const part = value / 255;
+        return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
+      });
+      return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
+    };
+    const behind = (/** @type {Element | null} */ element) => {
+      for (let at = element; at !== null; at = at.parentElement) {
+        const color = channels(getComputedStyle(at).backgroundColor);
+        if (color.length === 3 || color[3] === 1) return color;
+      }
+      return [255, 255, 255];
+    };
+    return [...document.querySelectorAll('body *')].flatMap((element) => {
+      const own = [...element.childNodes].some((node) => node instanceof Text && node.data.trim() !== '');
+      const style = getComputedStyle(element);
+      if (!own || style.visibility === 'hidden' || element.getClientRects().length === 0) return [];
+      const [text, ground] = [luminance(channels(style.color)), luminance(behind(element))];
+      const ratio = (Math.max(text, ground) + 0.05) / (Math.min(text, ground) + 0.05);
+      return ratio < 4.5
+        ? [`${element.tagName} ${element.id} ${element.textContent}: ${ratio.toFixed(2)}`]
+        : [];
+    });
+  });
+}
+
 test('looks: nothing jumps, nothing overflows; screenshots are left to look at', async () => {
   const folder = fileURLToPath(new URL('../../target/screenshots/', import.meta.url));
   mkdirSync(folder, { recursive: true });
-  for (const width of [1280, 390]) {
+  for (const width of [1280, 390, 320]) {
     for (const colorScheme of /** @type {const} */ (['light', 'dark'])) {
       const { page, source, done, close } = await open({
-        viewport: { width, height: width === 390 ? 844 : 800 },
+        viewport: { width, height: width < 400 ? 844 : 800 },
         colorScheme,
       });
       await page.goto(`${server().origin}/`);
@@ -251,6 +282,7 @@ test('looks: nothing jumps, nothing overflows; screenshots are left to look at',
       await page.screenshot({ path: join(folder, `page-${width}-${colorScheme}.png`) });
       assert(facts.shifts < 0.01, `layout shift ${facts.shifts} at ${width}`);
       assert.equal(facts.overflow, 0, `overflow at ${width}`);
+      assert.deepEqual(await faint(page), [], `${colorScheme}: text with less contrast than 4.5 to 1`);
       await close();
     }
   }
