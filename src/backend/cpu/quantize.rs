@@ -1,6 +1,6 @@
-//! Activations on their way into a product with int8 weights: int8 or int16 values, kept as int16 pairs.
+//! Activations on their way into a product with int8 weights: int8 or int16 values, as int16 pairs or as bytes.
 
-use super::lanes::Lanes;
+use super::lanes::{ByteDot, Lanes};
 use super::math;
 
 /// Adding 1.5 · 2^23 rounds to the nearest integer, ties to even; these are the bits of 0 so shifted.
@@ -18,45 +18,89 @@ pub enum RowQuant {
     Wide,
 }
 
+/// How the integers of a row are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RowForm {
+    /// As int16.
+    Words,
+    /// As int8, or as uint8 with 128 added to each, for products of bytes that read them so.
+    Bytes(ByteDot),
+}
+
+impl RowForm {
+    /// The form for the fastest exact product of `L`.
+    pub fn fastest<L: Lanes>(quant: RowQuant) -> Self {
+        match L::byte_dot() {
+            Some(kind) if quant != RowQuant::Wide => RowForm::Bytes(kind),
+            _ => RowForm::Words,
+        }
+    }
+}
+
 /// Largest int16 magnitude with which no int32 sum over `in_features` int8 weights can overflow.
 pub fn wide_limit(in_features: usize) -> f32 {
     let products = i32::MAX as usize / (128 * in_features.max(1));
     products.min(32_767) as f32
 }
 
-/// Quantised rows.
+/// Quantised rows, in one form.
 #[derive(Debug, Default)]
 pub struct QuantizedRows {
     /// `[rows, chunks]` of eight values each; the last chunk of a row is padded with zeros.
     values: Vec<[i16; 8]>,
+    /// `[rows, chunks]` of sixteen values each, padded likewise.
+    bytes: Vec<[i8; 16]>,
     /// What a row's integers are multiplied by to undo its own multiplier, 1 for `Static`.
     row_scales: Vec<f32>,
-    /// Sum of a row's integers, wrapping.
+    /// Sum of a row's integers, wrapping; of words only.
     row_sums: Vec<i32>,
+    /// Chunks of a row, of whichever form.
     chunks: usize,
 }
 
 impl QuantizedRows {
     /// Quantises `input`, `[rows, in_features]`.
-    pub fn quantize<L: Lanes>(&mut self, input: &[f32], in_features: usize, quant: RowQuant) {
-        self.chunks = in_features.div_ceil(8);
+    pub fn quantize<L: Lanes>(
+        &mut self,
+        input: &[f32],
+        in_features: usize,
+        quant: RowQuant,
+        form: RowForm,
+    ) {
         let rows = input.len().checked_div(in_features).unwrap_or(0);
-        self.values.resize(rows * self.chunks, [0; 8]);
         self.row_scales.clear();
         self.row_sums.clear();
+        match form {
+            RowForm::Words => {
+                self.chunks = in_features.div_ceil(8);
+                self.values.resize(rows * self.chunks, [0; 8]);
+            }
+            RowForm::Bytes(_) => {
+                self.chunks = in_features.div_ceil(16);
+                self.bytes.resize(rows * self.chunks, [0; 16]);
+            }
+        }
         if in_features == 0 {
             return;
         }
-        for (row, to) in
-            input.chunks_exact(in_features).zip(self.values.chunks_exact_mut(self.chunks))
-        {
-            let limit = if quant == RowQuant::Wide { wide_limit(in_features) } else { 127.0 };
+        let limit = if quant == RowQuant::Wide { wide_limit(in_features) } else { 127.0 };
+        for (row, from) in input.chunks_exact(in_features).enumerate() {
             let (multiplier, scale) = match quant {
                 RowQuant::Static(multiplier) => (multiplier, 1.0),
-                RowQuant::PerRow | RowQuant::Wide => row_multiplier::<L>(row, limit),
+                RowQuant::PerRow | RowQuant::Wide => row_multiplier::<L>(from, limit),
             };
             self.row_scales.push(scale);
-            self.row_sums.push(quantize_row::<L>(row, multiplier, limit, to));
+            let chunks = row * self.chunks..(row + 1) * self.chunks;
+            match form {
+                RowForm::Words => {
+                    let sum = quantize_row::<L>(from, multiplier, limit, &mut self.values[chunks]);
+                    self.row_sums.push(sum);
+                }
+                RowForm::Bytes(kind) => {
+                    let to = &mut self.bytes[chunks];
+                    quantize_row_to_bytes::<L>(from, multiplier, limit, kind, to);
+                }
+            }
         }
     }
 
@@ -73,7 +117,14 @@ impl QuantizedRows {
         self.values.get(start..start + self.chunks).unwrap_or(&[])
     }
 
-    /// Sum of a row's integers, wrapping.
+    /// The bytes of a row in fours, `[in_features / 4]` and padding after them.
+    pub fn fours(&self, row: usize) -> &[[i8; 4]] {
+        let start = row.saturating_mul(self.chunks);
+        let chunks = self.bytes.get(start..start + self.chunks).unwrap_or(&[]);
+        chunks.as_flattened().as_chunks::<4>().0
+    }
+
+    /// Sum of a row's integers, wrapping; 0 of bytes.
     pub fn row_sum(&self, row: usize) -> i32 {
         self.row_sums.get(row).copied().unwrap_or(0)
     }
@@ -101,17 +152,55 @@ fn row_multiplier<L: Lanes>(row: &[f32], limit: f32) -> (f32, f32) {
     }
 }
 
+/// Four values as integers of at most `limit`.
+#[inline(always)]
+fn quantize_four<L: Lanes>(x: &[f32; 4], multiplier: L::F32, limit: f32) -> L::I32 {
+    // The bound comes first: where x is not a number, it is what remains.
+    let x = L::pmax(L::splat(-limit), L::mul(L::load(x), multiplier));
+    let x = L::add(L::pmin(L::splat(limit), x), L::splat(ROUND));
+    L::sub_i32(L::bits(x), L::splat_i32(ROUND_BITS))
+}
+
+/// Quantises one row to bytes, the padding to whatever zero is.
+#[inline(always)]
+fn quantize_row_to_bytes<L: Lanes>(
+    row: &[f32],
+    multiplier: f32,
+    limit: f32,
+    kind: ByteDot,
+    to: &mut [[i8; 16]],
+) {
+    let multiplier = L::splat(multiplier);
+    // Flipping the upper bit adds 128.
+    let flips = match kind {
+        ByteDot::Signed => 0,
+        ByteDot::Unsigned => i32::from_ne_bytes([0x80; 4]),
+    };
+    let keep = |from: &[f32; 16], to: &mut [i8; 16]| {
+        let ([a, b, c, d], _) = from.as_chunks::<4>() else { return };
+        let [a, b, c, d] = [a, b, c, d].map(|x| quantize_four::<L>(x, multiplier, limit));
+        let bytes = L::narrow_bytes(L::narrow(a, b), L::narrow(c, d));
+        let bytes = L::xor(L::pairs(bytes), L::splat_i32(flips));
+        L::store_bytes(L::from_pairs(bytes), to);
+    };
+    let (chunks, rest) = row.as_chunks::<16>();
+    for (chunk, to) in chunks.iter().zip(to.iter_mut()) {
+        keep(chunk, to);
+    }
+    if let (false, Some(to)) = (rest.is_empty(), to.last_mut()) {
+        let mut chunk = [0.0; 16];
+        for (to, &from) in chunk.iter_mut().zip(rest) {
+            *to = from;
+        }
+        keep(&chunk, to);
+    }
+}
+
 /// Quantises one row; returns the sum of its integers, wrapping.
 #[inline(always)]
 fn quantize_row<L: Lanes>(row: &[f32], multiplier: f32, limit: f32, to: &mut [[i16; 8]]) -> i32 {
     let multiplier = L::splat(multiplier);
-    let (lowest, highest) = (L::splat(-limit), L::splat(limit));
-    let quantize = |x: &[f32; 4]| {
-        // The bound comes first: where x is not a number, it is what remains.
-        let x = L::pmax(lowest, L::mul(L::load(x), multiplier));
-        let x = L::add(L::pmin(highest, x), L::splat(ROUND));
-        L::sub_i32(L::bits(x), L::splat_i32(ROUND_BITS))
-    };
+    let quantize = |x: &[f32; 4]| quantize_four::<L>(x, multiplier, limit);
     let ones = L::splat_pair(&[1, 1]);
     let mut sums = L::splat_i32(0);
     let mut keep = |[low, high]: [&[f32; 4]; 2], to: &mut [i16; 8]| {
@@ -144,7 +233,7 @@ mod tests {
 
     fn quantized<L: Lanes>(row: &[f32], quant: RowQuant) -> (Vec<i16>, f32) {
         let mut rows = QuantizedRows::default();
-        rows.quantize::<L>(row, row.len(), quant);
+        rows.quantize::<L>(row, row.len(), quant, RowForm::Words);
         (rows.row_chunks(0).as_flattened().to_vec(), rows.row_scale(0))
     }
 
@@ -154,6 +243,22 @@ mod tests {
         let want = vec![0, 2, 0, -2, 2, 126, 127, 127, -127, -127, -127, 0, 0, 0, 0, 0];
         assert_eq!(quantized::<Native>(&row, RowQuant::Static(1.0)), (want.clone(), 1.0));
         assert_eq!(quantized::<Scalar>(&row, RowQuant::Static(1.0)), (want, 1.0));
+    }
+
+    #[test]
+    fn bytes_are_the_same_integers() {
+        let row = [0.5, 1.5, -0.5, -1.5, 2.5, 126.5, 127.49, 1e30, -1e30, f32::NAN, -127.6];
+        let mut rows = QuantizedRows::default();
+        let bytes = |rows: &QuantizedRows| rows.fours(0).as_flattened().to_vec();
+        let quant = RowQuant::Static(1.0);
+        rows.quantize::<Native>(&row, row.len(), quant, RowForm::Bytes(ByteDot::Signed));
+        assert_eq!(bytes(&rows), [0, 2, 0, -2, 2, 126, 127, 127, -127, -127, -127, 0, 0, 0, 0, 0]);
+        rows.quantize::<Native>(&row, row.len(), quant, RowForm::Bytes(ByteDot::Unsigned));
+        let unsigned: Vec<u8> = bytes(&rows).iter().map(|byte| byte.cast_unsigned()).collect();
+        assert_eq!(
+            unsigned,
+            [128, 130, 128, 126, 130, 254, 255, 255, 1, 1, 1, 128, 128, 128, 128, 128]
+        );
     }
 
     #[test]

@@ -168,9 +168,10 @@ impl<L: Lanes> Cpu<L> {
                 Matrix::Float(matrix) => matrix.multiply::<L>(input.values(), &mut output),
                 Matrix::Int8(matrix) => {
                     let rows = &mut self.scratch.quantized;
-                    if quantized != Some(matrix.quant()) {
-                        rows.quantize::<L>(input.values(), weights.in_features, matrix.quant());
-                        quantized = Some(matrix.quant());
+                    let (quant, form) = matrix.input();
+                    if quantized != Some((quant, form)) {
+                        rows.quantize::<L>(input.values(), weights.in_features, quant, form);
+                        quantized = Some((quant, form));
                     }
                     matrix.multiply::<L>(rows, &mut output);
                 }

@@ -6,6 +6,7 @@ use crate::backend::cpu::gemm::{
     pack_float_block,
 };
 use crate::backend::cpu::lanes::Lanes;
+use crate::backend::cpu::quantize::RowForm;
 use crate::backend::cpu::{Cpu, Tensor};
 use crate::error::Result;
 use crate::ops::embed::cpu::CpuTable;
@@ -121,7 +122,8 @@ impl<L: Lanes> Cpu<L> {
             Rows::Packed(Matrix::Float(matrix)) => matrix.multiply::<L>(input, &mut to),
             Rows::Packed(Matrix::Int8(matrix)) => {
                 let quantized = &mut self.scratch.quantized;
-                quantized.quantize::<L>(input, output.columns, matrix.quant());
+                let (quant, form) = matrix.input();
+                quantized.quantize::<L>(input, output.columns, quant, form);
                 matrix.multiply::<L>(quantized, &mut to);
             }
             Rows::Whole { table, bias, activation } => {
@@ -145,7 +147,7 @@ impl<L: Lanes> Cpu<L> {
             (table.weights(), row_quant(activation))
         {
             let rows = &mut self.scratch.quantized;
-            rows.quantize::<L>(input, columns, quant);
+            rows.quantize::<L>(input, columns, quant, RowForm::Words);
             return multiply_int8::<L>(rows, columns, values, *multiplier, bias, quant, output);
         }
         // Float32: eight rows are packed at a time, multiplied with all inputs, and forgotten.

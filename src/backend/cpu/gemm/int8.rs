@@ -1,21 +1,29 @@
-//! Int8 products, exact: sums of int16 products in int32, one multiplication at the end.
+//! Int8 products, exact: integers summed in int32, one multiplication at the end.
 
+use super::quads::QuadBlocks;
 use super::{BLOCK, Eight, Floats, Output, Pairs, Tile, for_each_tile, in_blocks, pack};
 use crate::backend::cpu::lanes::Lanes;
-use crate::backend::cpu::quantize::{QuantizedRows, RowQuant};
+use crate::backend::cpu::quantize::{QuantizedRows, RowForm, RowQuant};
 
 /// Longest row whose int32 sum cannot overflow: 132104 · 128 · 127 < 2^31.
 pub const MAX_IN_FEATURES: usize = 132_104;
 
-/// An int8 matrix, packed as [`Pairs`] `[out_features / 8, in_features / 2]`, with zeros past the last row and column.
+/// An int8 matrix, packed for the fastest exact product of the machine, with zeros past the last row and column.
 #[derive(Debug)]
 pub struct Int8Matrix {
     in_features: usize,
     out_features: usize,
-    blocks: Vec<Pairs>,
+    blocks: Blocks,
     scale: Vec<Floats>,
     bias: Vec<Floats>,
     quant: RowQuant,
+}
+
+#[derive(Debug)]
+enum Blocks {
+    /// `[out_features / 8, in_features / 2]`.
+    Pairs(Vec<Pairs>),
+    Quads(QuadBlocks),
 }
 
 impl Int8Matrix {
@@ -27,8 +35,12 @@ impl Int8Matrix {
         quant: RowQuant,
     ) -> Self {
         let out_features = rows.len();
+        let count = out_features.div_ceil(BLOCK);
         let pairs = in_features.div_ceil(2);
-        let mut blocks = vec![Pairs::ZERO; out_features.div_ceil(BLOCK) * pairs];
+        let mut blocks = match RowForm::fastest::<L>(quant) {
+            RowForm::Words => Blocks::Pairs(vec![Pairs::ZERO; count * pairs]),
+            RowForm::Bytes(kind) => Blocks::Quads(QuadBlocks::zeros(kind, in_features, count)),
+        };
         let mut scale = in_blocks(None, out_features);
         let mut rows = rows;
         for (i, scale) in scale.iter_mut().enumerate() {
@@ -39,7 +51,12 @@ impl Int8Matrix {
                 *to = row;
                 *scale = column_scale(quant, multiplier);
             }
-            pack::pack_int8_block::<L>(eight, &mut blocks[i * pairs..][..pairs]);
+            match &mut blocks {
+                Blocks::Pairs(blocks) => {
+                    pack::pack_int8_block::<L>(eight, &mut blocks[i * pairs..][..pairs]);
+                }
+                Blocks::Quads(blocks) => blocks.pack::<L>(i, eight),
+            }
         }
         let bias = in_blocks(bias, out_features);
         Self { in_features, out_features, blocks, scale, bias, quant }
@@ -50,20 +67,36 @@ impl Int8Matrix {
         self.out_features
     }
 
-    /// How its input is quantised.
-    pub fn quant(&self) -> RowQuant {
-        self.quant
+    /// How its input is quantised, and to what form.
+    pub fn input(&self) -> (RowQuant, RowForm) {
+        let form = match &self.blocks {
+            Blocks::Pairs(_) => RowForm::Words,
+            Blocks::Quads(blocks) => RowForm::Bytes(blocks.kind()),
+        };
+        (self.quant, form)
     }
 
-    /// `input · Wᵀ + b` for rows quantised as [`Int8Matrix::quant`] says.
+    /// `input · Wᵀ + b` for rows quantised as [`Int8Matrix::input`] says.
     pub fn multiply<L: Lanes>(&self, input: &QuantizedRows, output: &mut Output<'_>) {
         let rows = output.values.len().checked_div(output.stride).unwrap_or(0);
-        let pairs = self.in_features.div_ceil(2);
-        if (0..rows).any(|row| input.row(row).len() < pairs) {
+        let (pairs, fours) = (self.in_features.div_ceil(2), self.in_features.div_ceil(4));
+        let fits = match &self.blocks {
+            Blocks::Pairs(_) => (0..rows).all(|row| input.row(row).len() >= pairs),
+            Blocks::Quads(_) => (0..rows).all(|row| input.fours(row).len() >= fours),
+        };
+        if !fits {
             return debug_assert!(false, "input smaller than the product");
         }
-        let tiles = Int8Tiles { input, pairs, blocks: &self.blocks, scale: &self.scale };
-        for_each_tile::<L>(&tiles, rows, self.out_features, &self.bias, output);
+        match &self.blocks {
+            Blocks::Pairs(blocks) => {
+                let tiles = Int8Tiles { input, pairs, blocks, scale: &self.scale };
+                for_each_tile::<L>(&tiles, rows, self.out_features, &self.bias, output);
+            }
+            Blocks::Quads(blocks) => {
+                let tiles = blocks.tiles(input, &self.scale);
+                for_each_tile::<L>(&tiles, rows, self.out_features, &self.bias, output);
+            }
+        }
     }
 }
 

@@ -4,6 +4,7 @@
 mod float;
 mod int8;
 mod pack;
+mod quads;
 
 use super::lanes::Lanes;
 
@@ -31,6 +32,9 @@ pub type Floats = Eight<[f32; 4]>;
 #[derive(Debug, Clone, Copy)]
 #[repr(C, align(16))]
 pub struct Pairs(pub [i16; 8]);
+
+/// Four int8 of each column, columns 0 to 3 in the first vector and 4 to 7 in the second: what products of bytes read.
+pub type Quads = Eight<[i8; 16]>;
 
 impl Pairs {
     /// Zeros.

@@ -5,6 +5,7 @@
 
 #![allow(unsafe_code)]
 
+mod byte_dot;
 mod scalar;
 #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
 mod simd128;
@@ -13,6 +14,7 @@ mod sse2;
 
 use std::fmt::Debug;
 
+pub use byte_dot::{ByteDot, ByteRule, NoByteDot, SaturatingDot, SignedDot, UnsignedDot, probe};
 pub use scalar::Scalar;
 
 /// The fastest lanes of the machine compiled for.
@@ -36,7 +38,7 @@ pub trait Lanes: Copy + Debug + 'static {
     type F32: Copy;
     /// Four int32, or the bits of four float32.
     type I32: Copy;
-    /// Eight int16.
+    /// Eight int16 or sixteen int8.
     type I16: Copy;
 
     /// `x` in every lane.
@@ -76,6 +78,8 @@ pub trait Lanes: Copy + Debug + 'static {
     fn sub_i32(a: Self::I32, b: Self::I32) -> Self::I32;
     /// `a & b`.
     fn and(a: Self::I32, b: Self::I32) -> Self::I32;
+    /// `a ^ b`.
+    fn xor(a: Self::I32, b: Self::I32) -> Self::I32;
     /// `a << N`.
     fn shl<const N: u32>(a: Self::I32) -> Self::I32;
     /// Rounded to nearest.
@@ -95,6 +99,8 @@ pub trait Lanes: Copy + Debug + 'static {
     fn dot(a: Self::I16, b: Self::I16) -> Self::I32;
     /// `low` then `high`, each clamped to int16.
     fn narrow(low: Self::I32, high: Self::I32) -> Self::I16;
+    /// `low` then `high`, each clamped to int8.
+    fn narrow_bytes(low: Self::I16, high: Self::I16) -> Self::I16;
     /// Each eight bits down: the upper byte, sign-extended.
     fn upper_bytes(a: Self::I16) -> Self::I16;
     /// The first four and the last four, sign-extended.
@@ -103,6 +109,18 @@ pub trait Lanes: Copy + Debug + 'static {
     fn pairs(a: Self::I16) -> Self::I32;
     /// Each int32 as two int16.
     fn from_pairs(a: Self::I32) -> Self::I16;
+
+    /// Whether [`Lanes::dot_bytes`] is one exact instruction here, and how that reads its second operand.
+    fn byte_dot() -> Option<ByteDot>;
+    /// Reads sixteen int8.
+    fn load_bytes(from: &[i8; 16]) -> Self::I16;
+    /// Writes sixteen int8.
+    fn store_bytes(v: Self::I16, to: &mut [i8; 16]);
+    /// The same four int8 four times.
+    fn splat_bytes(from: &[i8; 4]) -> Self::I16;
+    /// Lane i is `sum[i] + Σ_j a[4i + j] · b[4i + j]`, wrapping; `b` is read as [`Lanes::byte_dot`] says, as int8 if
+    /// it says nothing.
+    fn dot_bytes(sum: Self::I32, a: Self::I16, b: Self::I16) -> Self::I32;
 
     /// `(v[0] + v[2]) + (v[1] + v[3])`.
     #[inline(always)]

@@ -1,14 +1,27 @@
 //! Lanes as plain arrays: what each operation means, and what runs where there is no SIMD.
 
-use super::Lanes;
+use super::{ByteDot, ByteRule, Lanes, NoByteDot, probe};
 use std::array::from_fn;
+use std::marker::PhantomData;
 
-/// Lanes without SIMD instructions; a compiler may still find them.
+/// Lanes without SIMD instructions; a compiler may still find them. `R` is the machine whose products of bytes
+/// they stand in for, where another than this one is to be tried.
 #[derive(Debug, Clone, Copy)]
-pub struct Scalar;
+pub struct Scalar<R: ByteRule = NoByteDot>(PhantomData<R>);
 
-impl Lanes for Scalar {
-    const NAME: &'static str = "scalar";
+/// The bytes of eight int16, the lower one of each first.
+fn bytes(v: [i16; 8]) -> [i8; 16] {
+    from_fn(|i| v[i / 2].to_le_bytes()[i % 2].cast_signed())
+}
+
+fn from_bytes(bytes: &[i8; 16]) -> [i16; 8] {
+    from_fn(|i| {
+        i16::from_le_bytes([bytes[2 * i].cast_unsigned(), bytes[2 * i + 1].cast_unsigned()])
+    })
+}
+
+impl<R: ByteRule> Lanes for Scalar<R> {
+    const NAME: &'static str = R::NAME;
     type F32 = [f32; 4];
     type I32 = [i32; 4];
     type I16 = [i16; 8];
@@ -88,6 +101,10 @@ impl Lanes for Scalar {
         from_fn(|i| a[i] & b[i])
     }
     #[inline(always)]
+    fn xor(a: [i32; 4], b: [i32; 4]) -> [i32; 4] {
+        from_fn(|i| a[i] ^ b[i])
+    }
+    #[inline(always)]
     fn shl<const N: u32>(a: [i32; 4]) -> [i32; 4] {
         a.map(|x| x.wrapping_shl(N))
     }
@@ -127,6 +144,11 @@ impl Lanes for Scalar {
         from_fn(|i| clamp(if i < 4 { low[i] } else { high[i - 4] }))
     }
     #[inline(always)]
+    fn narrow_bytes(low: [i16; 8], high: [i16; 8]) -> [i16; 8] {
+        let clamp = |x: i16| x.clamp(i8::MIN.into(), i8::MAX.into()) as i8;
+        from_bytes(&from_fn(|i| clamp(if i < 8 { low[i] } else { high[i - 8] })))
+    }
+    #[inline(always)]
     fn upper_bytes(a: [i16; 8]) -> [i16; 8] {
         a.map(|x| x >> 8)
     }
@@ -143,5 +165,27 @@ impl Lanes for Scalar {
     #[inline(always)]
     fn from_pairs(a: [i32; 4]) -> [i16; 8] {
         from_fn(|i| (a[i / 2] >> (16 * (i % 2))) as i16)
+    }
+
+    fn byte_dot() -> Option<ByteDot> {
+        if R::IS_FAST { probe::<Self>() } else { None }
+    }
+    #[inline(always)]
+    fn load_bytes(from: &[i8; 16]) -> [i16; 8] {
+        from_bytes(from)
+    }
+    #[inline(always)]
+    fn store_bytes(v: [i16; 8], to: &mut [i8; 16]) {
+        *to = bytes(v);
+    }
+    #[inline(always)]
+    fn splat_bytes(from: &[i8; 4]) -> [i16; 8] {
+        from_bytes(&from_fn(|i| from[i % 4]))
+    }
+    #[inline(always)]
+    fn dot_bytes(sum: [i32; 4], a: [i16; 8], b: [i16; 8]) -> [i32; 4] {
+        let (a, b) = (bytes(a), bytes(b));
+        let four = |v: [i8; 16], i: usize| from_fn(|j| v[4 * i + j]);
+        from_fn(|i| sum[i].wrapping_add(R::dot(four(a, i), four(b, i))))
     }
 }

@@ -1,6 +1,6 @@
-//! Lanes of WebAssembly's 128-bit SIMD.
+//! Lanes of WebAssembly's 128-bit SIMD, with its relaxed instructions where they are compiled for.
 
-use super::Lanes;
+use super::{ByteDot, Lanes};
 use core::arch::wasm32::*;
 
 /// `simd128` instructions.
@@ -8,7 +8,8 @@ use core::arch::wasm32::*;
 pub struct Simd128;
 
 impl Lanes for Simd128 {
-    const NAME: &'static str = "simd128";
+    const NAME: &'static str =
+        if cfg!(target_feature = "relaxed-simd") { "relaxed-simd" } else { "simd128" };
     type F32 = v128;
     type I32 = v128;
     type I16 = v128;
@@ -90,6 +91,10 @@ impl Lanes for Simd128 {
         v128_and(a, b)
     }
     #[inline(always)]
+    fn xor(a: v128, b: v128) -> v128 {
+        v128_xor(a, b)
+    }
+    #[inline(always)]
     fn shl<const N: u32>(a: v128) -> v128 {
         i32x4_shl(a, N)
     }
@@ -144,6 +149,10 @@ impl Lanes for Simd128 {
         i16x8_narrow_i32x4(low, high)
     }
     #[inline(always)]
+    fn narrow_bytes(low: v128, high: v128) -> v128 {
+        i8x16_narrow_i16x8(low, high)
+    }
+    #[inline(always)]
     fn upper_bytes(a: v128) -> v128 {
         i16x8_shr(a, 8)
     }
@@ -158,5 +167,60 @@ impl Lanes for Simd128 {
     #[inline(always)]
     fn from_pairs(a: v128) -> v128 {
         a
+    }
+
+    #[cfg(target_feature = "relaxed-simd")]
+    fn byte_dot() -> Option<ByteDot> {
+        use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
+        // 0 until the first call; threads that come at the same time find the same.
+        static FOUND: AtomicU8 = AtomicU8::new(0);
+        match FOUND.load(Relaxed) {
+            0 => {
+                let found = super::probe::<Self>();
+                let code = match found {
+                    None => 1,
+                    Some(ByteDot::Signed) => 2,
+                    Some(ByteDot::Unsigned) => 3,
+                };
+                FOUND.store(code, Relaxed);
+                found
+            }
+            1 => None,
+            2 => Some(ByteDot::Signed),
+            _ => Some(ByteDot::Unsigned),
+        }
+    }
+    #[cfg(not(target_feature = "relaxed-simd"))]
+    fn byte_dot() -> Option<ByteDot> {
+        None
+    }
+    #[inline(always)]
+    fn load_bytes(from: &[i8; 16]) -> v128 {
+        // SAFETY: `from` is 16 readable bytes, and `v128.load` needs no alignment.
+        unsafe { v128_load(from.as_ptr().cast()) }
+    }
+    #[inline(always)]
+    fn store_bytes(v: v128, to: &mut [i8; 16]) {
+        // SAFETY: `to` is 16 writable bytes, and `v128.store` needs no alignment.
+        unsafe { v128_store(to.as_mut_ptr().cast(), v) }
+    }
+    #[inline(always)]
+    fn splat_bytes(from: &[i8; 4]) -> v128 {
+        // SAFETY: `from` is 4 readable bytes, and `v128.load32_splat` needs no alignment.
+        unsafe { v128_load32_splat(from.as_ptr().cast()) }
+    }
+    #[inline(always)]
+    fn dot_bytes(sum: v128, a: v128, b: v128) -> v128 {
+        #[cfg(target_feature = "relaxed-simd")]
+        return i32x4_relaxed_dot_i8x16_i7x16_add(a, b, sum);
+        #[cfg(not(target_feature = "relaxed-simd"))]
+        {
+            // Sums of two, in the order of k; then those of four.
+            let low = i32x4_dot_i16x8(i16x8_extend_low_i8x16(a), i16x8_extend_low_i8x16(b));
+            let high = i32x4_dot_i16x8(i16x8_extend_high_i8x16(a), i16x8_extend_high_i8x16(b));
+            let even = i32x4_shuffle::<0, 2, 4, 6>(low, high);
+            let odd = i32x4_shuffle::<1, 3, 5, 7>(low, high);
+            i32x4_add(sum, i32x4_add(even, odd))
+        }
     }
 }

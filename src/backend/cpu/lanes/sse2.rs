@@ -1,6 +1,6 @@
 //! Lanes of SSE2, which every x86-64 has, so nothing is detected at run time.
 
-use super::Lanes;
+use super::{ByteDot, Lanes};
 use core::arch::x86_64::*;
 
 /// SSE2 instructions.
@@ -101,6 +101,10 @@ impl Lanes for Sse2 {
         sse2!(_mm_and_si128(a, b))
     }
     #[inline(always)]
+    fn xor(a: __m128i, b: __m128i) -> __m128i {
+        sse2!(_mm_xor_si128(a, b))
+    }
+    #[inline(always)]
     fn shl<const N: u32>(a: __m128i) -> __m128i {
         sse2!(_mm_sll_epi32(a, _mm_cvtsi32_si128(N.cast_signed())))
     }
@@ -154,6 +158,10 @@ impl Lanes for Sse2 {
         sse2!(_mm_packs_epi32(low, high))
     }
     #[inline(always)]
+    fn narrow_bytes(low: __m128i, high: __m128i) -> __m128i {
+        sse2!(_mm_packs_epi16(low, high))
+    }
+    #[inline(always)]
     fn upper_bytes(a: __m128i) -> __m128i {
         sse2!(_mm_srai_epi16::<8>(a))
     }
@@ -171,5 +179,38 @@ impl Lanes for Sse2 {
     #[inline(always)]
     fn from_pairs(a: __m128i) -> __m128i {
         a
+    }
+
+    fn byte_dot() -> Option<ByteDot> {
+        None
+    }
+    #[inline(always)]
+    fn load_bytes(from: &[i8; 16]) -> __m128i {
+        // SAFETY: `from` is 16 readable bytes, and `movdqu` needs no alignment.
+        unsafe { _mm_loadu_si128(from.as_ptr().cast()) }
+    }
+    #[inline(always)]
+    fn store_bytes(v: __m128i, to: &mut [i8; 16]) {
+        // SAFETY: `to` is 16 writable bytes, and `movdqu` needs no alignment.
+        unsafe { _mm_storeu_si128(to.as_mut_ptr().cast(), v) }
+    }
+    #[inline(always)]
+    fn splat_bytes(from: &[i8; 4]) -> __m128i {
+        // SAFETY: `from` is 4 readable bytes, read without alignment.
+        let four = unsafe { from.as_ptr().cast::<i32>().read_unaligned() };
+        sse2!(_mm_set1_epi32(four))
+    }
+    #[inline(always)]
+    fn dot_bytes(sum: __m128i, a: __m128i, b: __m128i) -> __m128i {
+        sse2!({
+            let low = |v| _mm_srai_epi16::<8>(_mm_unpacklo_epi8(v, v));
+            let high = |v| _mm_srai_epi16::<8>(_mm_unpackhi_epi8(v, v));
+            // Sums of two, in the order of k; then those of four.
+            let first = _mm_castsi128_ps(_mm_madd_epi16(low(a), low(b)));
+            let second = _mm_castsi128_ps(_mm_madd_epi16(high(a), high(b)));
+            let even = _mm_castps_si128(_mm_shuffle_ps::<0b10_00_10_00>(first, second));
+            let odd = _mm_castps_si128(_mm_shuffle_ps::<0b11_01_11_01>(first, second));
+            _mm_add_epi32(sum, _mm_add_epi32(even, odd))
+        })
     }
 }

@@ -1,6 +1,6 @@
 //! The lanes of this machine against plain arithmetic.
 
-use super::{Lanes, Native, Scalar};
+use super::{ByteDot, Lanes, Native, SaturatingDot, Scalar, SignedDot, UnsignedDot, probe};
 
 const FLOATS: [f32; 12] =
     [0.0, -0.0, 1.0, -1.5, 3.25e7, -7.0e-20, 1.0e-38, 65504.0, -2.5, 0.1, f32::INFINITY, -1e30];
@@ -43,6 +43,7 @@ fn transcript<L: Lanes>() -> Vec<[u32; 4]> {
                 L::add_i32(x, y),
                 L::sub_i32(x, y),
                 L::and(x, y),
+                L::xor(x, y),
                 L::shl::<23>(x),
                 L::bits(L::to_f32(x)),
                 L::pairs(L::narrow(x, y)),
@@ -86,6 +87,38 @@ fn by_hand<L: Lanes>() {
     assert_eq!(get::<L>(L::pmax(L::splat(2.0), nan)), [2.0f32.to_bits(); 4]);
     assert_eq!(get::<L>(L::pmin(L::splat(2.0), nan)), [2.0f32.to_bits(); 4]);
     assert_eq!(L::sum(L::load(&[1.0, 2.0, 4.0, 8.0])), 15.0);
+}
+
+/// Products of bytes: 127 · 127 three times and −128 · 127; ±1; 1 … 4 squared; zeros.
+fn bytes_by_hand<L: Lanes>() {
+    let a = [127, 127, 127, -128, 1, -1, 1, -1, 1, 2, 3, 4, 0, 0, 0, 0];
+    let b = [127, 127, 127, 127, 9, 8, 7, 6, 1, 2, 3, 4, 127, 127, 127, 127];
+    let dot = L::dot_bytes(L::splat_i32(-1), L::load_bytes(&a), L::load_bytes(&b));
+    assert_eq!(get_i32::<L>(dot), [3 * 16_129 - 16_256 - 1, 2 - 1, 30 - 1, -1], "{}", L::NAME);
+    let same = L::dot_bytes(L::splat_i32(0), L::load_bytes(&a), L::splat_bytes(&[1, 2, 3, 4]));
+    assert_eq!(get_i32::<L>(same), [127 * 6 - 512, 1 - 2 + 3 - 4, 30, 0], "{}", L::NAME);
+    let mut kept = [0; 16];
+    L::store_bytes(L::load_bytes(&a), &mut kept);
+    assert_eq!(kept, a);
+    let narrowed = L::narrow_bytes(
+        L::load_i16(&[0, 1, -1, 127, 128, -128, -129, 32767]),
+        L::load_i16(&[-32768, 5, 6, 7, 8, 9, 10, 11]),
+    );
+    L::store_bytes(narrowed, &mut kept);
+    assert_eq!(kept, [0, 1, -1, 127, 127, -128, -128, 127, -128, 5, 6, 7, 8, 9, 10, 11]);
+}
+
+#[test]
+fn products_of_bytes_are_told_apart() {
+    bytes_by_hand::<Scalar>();
+    bytes_by_hand::<Native>();
+    bytes_by_hand::<Scalar<SignedDot>>();
+    bytes_by_hand::<Scalar<UnsignedDot>>();
+    assert_eq!(probe::<Scalar>(), Some(ByteDot::Signed));
+    assert_eq!(probe::<Scalar<SignedDot>>(), Some(ByteDot::Signed));
+    assert_eq!(probe::<Scalar<UnsignedDot>>(), Some(ByteDot::Unsigned));
+    assert_eq!(probe::<Scalar<SaturatingDot>>(), None);
+    assert_eq!(<Scalar>::byte_dot(), None, "exact, but no instruction");
 }
 
 #[test]
