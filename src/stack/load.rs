@@ -13,11 +13,13 @@ pub enum Precision {
     Auto,
     /// Float32 throughout; int8 weights are expanded.
     Float32,
-    /// Int8 weights throughout, float32 ones quantised by their largest magnitude; activations are int16.
+    /// Int8 weights throughout, float32 ones quantised by their largest magnitude; activations are int8 too, scaled
+    /// by each row's largest magnitude.
     Int8,
-    /// As `Int8`, with activations of int8 too, by the multipliers of the file, by each row's own where it has
-    /// none: what Marian computes.
-    Int8Activations,
+    /// As `Int8`, with the activation multipliers of the file where it has any: what Marian computes.
+    Int8AsMarian,
+    /// As `Auto`, with activations of int16: next to nothing is lost but what the weights lost.
+    Int16Activations,
 }
 
 /// Reads the tensors a description names.
@@ -89,15 +91,17 @@ impl<O: Ops> Loader<'_, O> {
     fn activation(&self, weights: &Weights, names: &[String]) -> Result<ActivationQuant> {
         let quantised = matches!(weights, Weights::Int8 { .. });
         let int8 = match self.precision {
-            Precision::Auto => quantised,
+            Precision::Auto | Precision::Int16Activations => quantised,
             Precision::Float32 => false,
-            Precision::Int8 | Precision::Int8Activations => true,
+            Precision::Int8 | Precision::Int8AsMarian => true,
         };
         if !int8 {
             return Ok(ActivationQuant::None);
         }
-        if self.precision != Precision::Int8Activations {
-            return Ok(ActivationQuant::Wide);
+        match self.precision {
+            Precision::Int16Activations => return Ok(ActivationQuant::Wide),
+            Precision::Int8AsMarian => {}
+            _ => return Ok(ActivationQuant::PerRow),
         }
         let Some(name) = names.iter().find(|name| self.file.find(name).is_some()) else {
             return Ok(ActivationQuant::PerRow);
@@ -118,7 +122,7 @@ impl<O: Ops> Loader<'_, O> {
     fn quantised(&self, weights: Weights) -> Weights {
         match weights {
             Weights::F32(values)
-                if matches!(self.precision, Precision::Int8 | Precision::Int8Activations) =>
+                if matches!(self.precision, Precision::Int8 | Precision::Int8AsMarian) =>
             {
                 quantise(&values)
             }
