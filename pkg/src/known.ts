@@ -9,6 +9,12 @@ const CAPACITY = 100_000;
 export class Known {
   readonly #translations = new Map<string, Translation>();
   #size = 0;
+  readonly #bySentence: boolean;
+
+  /** `bySentence`: whether a sentence is translated alone as it is in its line. */
+  constructor(bySentence: boolean) {
+    this.#bySentence = bySentence;
+  }
 
   get(source: string): Translation | undefined {
     const found = this.#translations.get(source);
@@ -34,7 +40,7 @@ export class Known {
       const to = last.target[1] + (end - last.source[1]);
       const line = { text: text.slice(from, to), sentences: own.map((one) => moved(one, -start, -from)) };
       this.#keep(source.slice(start, end), line);
-      if (own.length > 1) this.#addSentences(source.slice(start, end), line);
+      if (this.#bySentence && own.length > 1) this.#addSentences(source.slice(start, end), line);
     }
   }
 

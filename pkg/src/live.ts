@@ -4,7 +4,7 @@ import { invalid } from './errors.js';
 import { checkNames, checkText } from './options.js';
 import { Known, lines, moved } from './known.js';
 import { changeOf, isContained, type Change } from './seams.js';
-import { detailInPieces, Translator } from './translator.js';
+import { detailInPieces, isDirect, Translator } from './translator.js';
 import type { TranslatedSentence, Translation } from './types.js';
 
 /** Characters that go to the model in one call: enough for it to work on several lines at once. */
@@ -46,7 +46,8 @@ interface Built {
 export class LiveTranslation {
   readonly #translator: Translator;
   readonly #onProgress: ((progress: LiveProgress) => void) | undefined;
-  readonly #known = new Known();
+  readonly #direct: boolean;
+  readonly #known: Known;
   #last: Built = { source: '', text: '', sentences: [] };
   #stop = new AbortController();
 
@@ -55,6 +56,8 @@ export class LiveTranslation {
     if (!(given instanceof Translator)) throw invalid('translator', 'a Translator expected');
     checkNames(options, ['onProgress'], 'LiveTranslation');
     this.#translator = translator;
+    this.#direct = isDirect(translator);
+    this.#known = new Known(this.#direct);
     this.#onProgress = options.onProgress;
   }
 
@@ -78,7 +81,7 @@ export class LiveTranslation {
 
   async #translate(source: string, signal: AbortSignal): Promise<LiveTranslationResult> {
     const before = this.#last;
-    const change = changeOf(before.source, before.sentences, source);
+    const change = changeOf({ ...before, direct: this.#direct }, source);
     const around = new Surroundings(before, change, source);
     const middle: Built = { source: source.slice(change.start, change.newEnd), text: '', sentences: [] };
     const translated: [number, number][] = [];

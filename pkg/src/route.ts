@@ -39,6 +39,11 @@ export class Route {
     this.#last = SharedModel.use(second ?? first, precision);
   }
 
+  /** Whether one model does it all. */
+  get isDirect(): boolean {
+    return this.#before === undefined;
+  }
+
   get #models(): SharedModel[] {
     return this.#before === undefined ? [this.#last] : [this.#before, this.#last];
   }

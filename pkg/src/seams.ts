@@ -27,8 +27,19 @@ const MAYBE_CUT = 40;
 /** The same in characters, for what was passed through. */
 const MAYBE_CUT_CHARACTERS = 60;
 
-/** What has to be translated again when `before`, with its sentences, becomes `after`. */
-export function changeOf(before: string, sentences: readonly TranslatedSentence[], after: string): Change {
+/** A translated text, and whether its sentences may be trusted to end within lines (`direct`). */
+export interface Before {
+  source: string;
+  sentences: readonly TranslatedSentence[];
+  direct: boolean;
+}
+
+/**
+ * What has to be translated again when the text before becomes `after`. Through another language (not `direct`), only
+ * line breaks are trusted: the second model sees other words, and may join what the first took apart.
+ */
+export function changeOf(last: Before, after: string): Change {
+  const { source: before, sentences } = last;
   const count = sentences.length;
   const everything = { first: 0, next: count, start: 0, oldEnd: before.length, newEnd: after.length };
   if (!isContained(before) || !isContained(after)) return everything;
@@ -37,7 +48,7 @@ export function changeOf(before: string, sentences: readonly TranslatedSentence[
   const growth = after.length - before.length;
 
   let first = count - 1;
-  while (first > 0 && !holdsBefore(before, sentences, first, same)) first--;
+  while (first > 0 && !holdsBefore(last, first, same)) first--;
   if (first <= 0) first = 0;
   const start = first === 0 ? 0 : startOf(sentences, first);
 
@@ -45,7 +56,7 @@ export function changeOf(before: string, sentences: readonly TranslatedSentence[
   while (next < count) {
     const end = startOf(sentences, next);
     if (
-      holdsBehind({ text: before, sentences, editEnd }, next, after, start) &&
+      holdsBehind(last, next, editEnd, after.slice(start)) &&
       isContained(before.slice(start, end)) &&
       isContained(after.slice(start, end + growth)) &&
       isContained(before.slice(end))
@@ -62,16 +73,12 @@ function startOf(sentences: readonly TranslatedSentence[], index: number): numbe
 }
 
 /** Whether sentence `index` still starts where it did if the text is the same up to `same`. */
-function holdsBefore(
-  text: string,
-  sentences: readonly TranslatedSentence[],
-  index: number,
-  same: number,
-): boolean {
+function holdsBefore({ source: text, sentences, direct }: Before, index: number, same: number): boolean {
   const start = startOf(sentences, index);
   const end = sentences[index - 1]?.source[1] ?? start;
   if (start > same || end >= start) return false;
   if (LINE_BREAK.test(text.slice(end, start))) return true;
+  if (!direct) return false;
   // The first word behind a stop, and the character after it, decide whether a sentence can start there.
   const word = /^[^\p{Alphabetic}\p{N}]*[\p{Alphabetic}\p{N}'’]*.?/su.exec(text.slice(start));
   return (
@@ -81,25 +88,23 @@ function holdsBefore(
   );
 }
 
-/**
- * Whether sentence `index` still starts where it did if `text` is the same from `editEnd`, and `after` has a sentence
- * start at `changeStart`.
- */
+/** Whether sentence `index` still starts where it did if the text is the same from `editEnd`, and now ends like `rest`. */
 function holdsBehind(
-  { text, sentences, editEnd }: { text: string; sentences: readonly TranslatedSentence[]; editEnd: number },
+  { source: text, sentences, direct }: Before,
   index: number,
-  after: string,
-  changeStart: number,
+  editEnd: number,
+  rest: string,
 ): boolean {
   const start = startOf(sentences, index);
   const [from, end] = sentences[index - 1]?.source ?? [0, start];
   if (end >= start) return false;
   if (LINE_BREAK.test(text.slice(Math.max(end, editEnd), start))) return true;
+  if (!direct) return false;
   // The word before the stop, whether it is the first of its sentence, and whether the one before it ends in a stop
   // too, as in a row of initials: no rule looks farther back.
   const word = /(?<=\s)\S*[\p{Alphabetic}\p{N}][^\p{Alphabetic}\p{N}]*$/u.exec(text.slice(from, end));
   if (word === null || from + word.index < editEnd || STOP.test(withoutEnd(word[0]))) return false;
-  const lead = /(\S+)(\s+)$/u.exec(after.slice(changeStart, after.length - text.length + from + word.index));
+  const lead = /(\S+)(\s+)$/u.exec(rest.slice(0, from + word.index - text.length));
   if (lead === null || STOP.test(lead[1] ?? '') || LINE_BREAK.test(lead[2] ?? '')) return false;
   return isBorder(text, sentences, index);
 }

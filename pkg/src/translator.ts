@@ -164,6 +164,11 @@ export class Translator implements LoadedInfo, Destroyable {
   }
 }
 
+/** Whether one model translates, so that the borders of sentences are those of the source. */
+export function isDirect(translator: Translator): boolean {
+  return states.get(translator)?.route.isDirect ?? false;
+}
+
 /** translateDetailed(), which also hands out the text in pieces as its sentences are done. */
 export async function detailInPieces(
   translator: Translator,

@@ -1,11 +1,15 @@
 // LiveTranslation against translating the whole text anew, after edits at random places.
 
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, test } from 'node:test';
+import { pathToFileURL } from 'node:url';
 import { configure, LiveTranslation, Translator } from 'multihead';
 
-configure({ modelBase: new URL('../../models/', import.meta.url) });
+const MODELS = new URL('../../models/', import.meta.url);
+configure({ modelBase: MODELS });
 const FIXTURES = new URL('../../tests/fixtures/marian/', import.meta.url);
 
 /** @type {Translator[]} */
@@ -118,6 +122,23 @@ test('the same with many edits, on a model of random weights', async () => {
     await follow(translator, 1000 + seed, 60, [...PROSE, ...PAIRS]);
   }
   assert(parts / seeds < 0.6, `${Math.round((parts / seeds) * 100)} % of the text were translated again`);
+});
+
+test('the same through English, where only line breaks are trusted', async () => {
+  /** @type {{ models: { id: string, to: string, base: string }[] }} */
+  const index = JSON.parse(readFileSync(new URL('index.json', MODELS), 'utf8'));
+  for (const model of index.models) {
+    model.base = new URL(model.base, MODELS).href;
+    if (model.id === 'en-pt') Object.assign(model, { id: 'en-xx', to: 'xx' });
+  }
+  const folder = mkdtempSync(join(tmpdir(), 'multihead-live-'));
+  writeFileSync(join(folder, 'index.json'), JSON.stringify(index));
+  configure({ modelBase: pathToFileURL(`${folder}/`) });
+  const translator = await Translator.create({ sourceLanguage: 'pt', targetLanguage: 'xx' });
+  configure({ modelBase: MODELS });
+  rmSync(folder, { recursive: true });
+  await follow(translator, 7, 25);
+  translator.destroy();
 });
 
 test('one sentence of ten: the others are not sent', async () => {
