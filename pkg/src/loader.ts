@@ -5,6 +5,7 @@ import { configuration } from './configure.js';
 import { isGzip } from './content.js';
 import { download } from './download.js';
 import { MultiheadError, reasonOf } from './errors.js';
+import { probe } from './probe.js';
 import type { FoundModel, SourceFile } from './sources.js';
 import type { Availability } from './types.js';
 
@@ -27,8 +28,20 @@ export function transferBytes({ files }: FoundModel): number | undefined {
   return sum(files.map(transferOf));
 }
 
-function transferOf({ origin, bytes, gzipBytes }: SourceFile): number | undefined {
-  return origin instanceof Blob ? 0 : (gzipBytes ?? bytes);
+function transferOf({ origin, bytes, gzipBytes, transferBytes: told }: SourceFile): number | undefined {
+  return origin instanceof Blob ? 0 : (gzipBytes ?? bytes ?? told);
+}
+
+/** Asks the servers for the sizes that nobody knows, so that the progress has its total before it begins. */
+async function ask({ files }: FoundModel, signal: AbortSignal): Promise<void> {
+  await Promise.all(
+    files.map(async (file) => {
+      if (file.origin instanceof Blob || transferOf(file) !== undefined) return;
+      // What is wrong with the file is for the download to say.
+      const bytes = (await probe(file.origin, signal).catch(() => undefined))?.bytes;
+      if (bytes !== undefined) file.transferBytes = bytes;
+    }),
+  );
 }
 
 function sum(parts: readonly (number | undefined)[]): number | undefined {
@@ -54,7 +67,7 @@ export async function loadFiles(
       { code: 'out-of-memory', option: 'memoryLimit' },
     );
   }
-  const total = transferBytes(model);
+  let total: number | undefined;
   const received = new Map<SourceFile, number>();
   const report = (file: SourceFile, bytes: number): void => {
     received.set(file, bytes);
@@ -66,6 +79,9 @@ export async function loadFiles(
   progress(0);
   downloading.set(model.key, (downloading.get(model.key) ?? 0) + 1);
   try {
+    await ask(model, both);
+    both.throwIfAborted();
+    total = transferBytes(model);
     const files = await Promise.all(
       model.files.map((file) =>
         loadFile(file, both, (bytes) => {

@@ -5,7 +5,8 @@ import { modelBase } from './configure.js';
 import { wasmBytes } from './engine.js';
 import { isKept, removeKept, totalBytes } from './loader.js';
 import { SharedModel } from './shared-model.js';
-import { find, fromCatalogue } from './sources.js';
+import { find } from './find.js';
+import { fromCatalogue } from './sources.js';
 import type { MemoryUsage, ModelInfo, ModelSource } from './types.js';
 
 /** Models of the index, and those kept on this device. */

@@ -1,9 +1,8 @@
-// From what the caller names as a model to the list of its files.
+// The files of a model: from a record of an index, or as the caller gives them.
 
 import type { CatalogueModel } from './catalogue.js';
-import { catalogue } from './catalogue.js';
-import { absolute, modelBase } from './configure.js';
-import { invalid, MultiheadError, notSupported, shown } from './errors.js';
+import { absolute } from './configure.js';
+import { invalid, MultiheadError } from './errors.js';
 import type { FileRole } from './protocol.js';
 import type { ModelSource } from './types.js';
 
@@ -18,6 +17,8 @@ export interface SourceFile {
   bytes?: number;
   sha256?: string;
   gzipBytes?: number;
+  /** Size of the transfer as the server says it, for the progress only. */
+  transferBytes?: number;
 }
 
 /** A model found: `key` is the same for the same files. */
@@ -54,50 +55,13 @@ export function fromCatalogue(model: CatalogueModel, base: URL): FoundModel {
   };
 }
 
-/** Finds `source`: an id of the index, the URL of a folder that an index describes, or files by name. */
-export async function find(source: ModelSource): Promise<FoundModel> {
-  const known: unknown = source;
-  if (typeof known !== 'string' && !isFiles(known) && !(known instanceof URL)) {
-    throw invalid('model', `an id, an address or { files: {…} } expected, got ${shown(known)}`);
-  }
-  if (isFiles(source)) return given(source.files);
-  const text = String(source);
-  if (text.endsWith('/')) return folder(absolute(text, 'model'));
-  if (source instanceof URL || /^[a-z][a-z0-9+.-]*:/i.test(text) || /\.\w+$/.test(text)) {
-    throw notSupported('a model given as the address of one file');
-  }
-  if (text.includes('/')) throw notSupported('a model given as "owner/name"');
-  const base = modelBase();
-  const models = await catalogue(base);
-  const model = models.find(({ id }) => id === text);
-  if (model === undefined) throw unknown(text, models, base);
-  return fromCatalogue(model, base);
-}
-
-function unknown(id: string, models: readonly CatalogueModel[], base: URL): MultiheadError {
-  const there = models.map((model) => model.id).join(', ') || 'none';
-  return new MultiheadError(`no model "${id}" in the index of ${base.href}; there: ${there}`, {
-    code: 'model-not-found',
-    option: 'model',
-  });
-}
-
-/** A folder is described by the index beside it: `…/models/en-pt/` by `…/models/index.json`. */
-async function folder(place: URL): Promise<FoundModel> {
-  const base = new URL('../', place);
-  const id = decodeURIComponent(place.pathname.slice(base.pathname.length, -1));
-  const models = await catalogue(base);
-  const model = models.find((entry) => entry.id === id);
-  if (model === undefined) throw unknown(id, models, base);
-  return fromCatalogue(model, base);
-}
-
-function isFiles(source: unknown): source is Exclude<ModelSource, string | URL> {
+export function isFiles(source: unknown): source is Exclude<ModelSource, string | URL> {
   if (typeof source !== 'object' || source === null || !('files' in source)) return false;
   return typeof source.files === 'object' && source.files !== null;
 }
 
-function given(files: Record<string, string | URL | Blob | ArrayBuffer>): FoundModel {
+/** A model of files given by name. */
+export function given(files: Record<string, string | URL | Blob | ArrayBuffer>): FoundModel {
   const names = Object.entries(files);
   if (names.length === 0) throw invalid('model', 'files: {} names no file');
   const keys: string[] = [];

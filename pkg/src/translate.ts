@@ -14,7 +14,7 @@ import {
 } from './options.js';
 import { monitored } from './progress.js';
 import { type FoundRoute, Route } from './route.js';
-import { find } from './sources.js';
+import { find } from './find.js';
 import { findNamed, findRoute } from './translation.js';
 import type { LoadedInfo, ModelOptions, TranslateOptions } from './types.js';
 

@@ -3,9 +3,10 @@
 import { catalogue } from './catalogue.js';
 import { modelBase } from './configure.js';
 import { invalid, MultiheadError } from './errors.js';
+import { find } from './find.js';
 import { bestFor, fit } from './languages.js';
 import type { FoundRoute } from './route.js';
-import { find, fromCatalogue, type FoundModel } from './sources.js';
+import { fromCatalogue, type FoundModel } from './sources.js';
 import type { ModelSource } from './types.js';
 
 /** What pairs without a model of their own go through. */

@@ -1,6 +1,6 @@
 // The entry for Node: the same surface over node:worker_threads, with models from the disk or the network.
 
-import { readFile } from 'node:fs/promises';
+import { readFile, stat } from 'node:fs/promises';
 import { pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { usePlatform } from '../platform.js';
@@ -45,6 +45,10 @@ usePlatform({
   fetch: async (url, init) => {
     if (url.protocol !== 'file:') return fetch(url, init);
     try {
+      if (init.method === 'HEAD') {
+        const { size } = await stat(url);
+        return new Response(null, { headers: { 'content-length': String(size) } });
+      }
       return new Response(await readFile(url));
     } catch (error) {
       const missing = error instanceof Error && 'code' in error && error.code === 'ENOENT';
