@@ -9,10 +9,20 @@ import { nameOf } from './languages.js';
 const status = element('status', HTMLElement);
 const progress = element('progress', HTMLProgressElement);
 const fault = element('fault', HTMLElement);
+const faultTitle = element('fault-title', HTMLElement);
 const faultText = element('fault-text', HTMLElement);
 const model = element('model', HTMLElement);
 const engine = element('engine', HTMLElement);
 const voice = element('voice', HTMLElement);
+
+/** What has happened, by the code of the error, for people who don't know what a file is. @type {Record<string, string>} */
+const PLAINLY = {
+  'model-not-found': 'There is no model for these languages here.',
+  'download-failed': 'The model could not be downloaded.',
+  'model-corrupt': 'The model that was downloaded is damaged.',
+  'model-unsupported': 'This model is of a kind that the page does not know.',
+  'out-of-memory': 'This device has too little memory for the model.',
+};
 
 /** @param {string} text */
 export function showStatus(text) {
@@ -52,15 +62,13 @@ export function hideFault() {
 
 /** @param {unknown} error @param {boolean} waiting Whether there is text that waits to be translated. */
 export function showFault(error, waiting) {
-  const message = error instanceof Error ? error.message : String(error);
-  const download =
-    error instanceof Error &&
-    'code' in error &&
-    ['download-failed', 'model-not-found'].includes(String(error.code));
-  faultText.textContent =
+  const code = error instanceof Error && 'code' in error ? String(error.code) : '';
+  const download = code === 'download-failed' || code === 'model-not-found';
+  faultTitle.textContent =
     download && !navigator.onLine
-      ? `This device is offline, and the model for these languages is not on it yet. Go online once; after that it is kept. (${message})`
-      : message;
+      ? 'This device is offline, and the model for these languages is not on it yet. Go online once; after that it is kept.'
+      : (PLAINLY[code] ?? 'This could not be translated.');
+  faultText.textContent = error instanceof Error ? error.message : String(error);
   fault.hidden = false;
   showStatus(waiting ? 'Not translated' : 'Not ready');
   progress.classList.add('done');

@@ -30,6 +30,9 @@ const worker = /** @type {Scope} */ (/** @type {unknown} */ (globalThis));
 
 /** Which set is whose. @typedef {{ current?: string, newest?: string, clients: Record<string, string> }} State */
 
+/** Longest wait for a server while there is something kept to show, in milliseconds. */
+const PATIENCE = 5000;
+
 const STATE = 'multihead-page';
 const SET = 'multihead-page-set-';
 const scope = new URL(worker.registration.scope);
@@ -81,16 +84,16 @@ function isIndex(pathname) {
 
 /** The page itself: from the server, and a new set with it; without a network from the set that is kept. */
 async function page(/** @type {FetchEvent} */ { request, resultingClientId }) {
+  const { current } = await change((state) => state);
+  const kept = current === undefined ? undefined : await (await caches.open(current)).match(scope.href);
   let response;
   try {
-    response = await fetch(request);
+    response = await (kept === undefined ? fetch(request) : Promise.race([fetch(request), tooLate()]));
   } catch (error) {
-    const current = await change((state) => {
-      if (state.current !== undefined) state.clients[resultingClientId] = state.current;
-      return state.current;
+    if (kept === undefined || current === undefined) throw error;
+    await change((state) => {
+      state.clients[resultingClientId] = current;
     });
-    const kept = current === undefined ? undefined : await (await caches.open(current)).match(scope.href);
-    if (kept === undefined) throw error;
     return kept;
   }
   if (response.ok) {
@@ -98,6 +101,15 @@ async function page(/** @type {FetchEvent} */ { request, resultingClientId }) {
     await put(set, scope.href, response.clone());
   }
   return response;
+}
+
+/** A network that is there and does not answer is none. @returns {Promise<never>} */
+function tooLate() {
+  return new Promise((_, reject) => {
+    setTimeout(() => {
+      reject(new Error('no answer in time'));
+    }, PATIENCE);
+  });
 }
 
 /** A file of the page or of the package's worker. */
@@ -131,7 +143,9 @@ async function file(/** @type {FetchEvent} */ { request, clientId, resultingClie
 /** @param {string} set @param {string} url @param {Response} response */
 async function put(set, url, response) {
   try {
-    await (await caches.open(set)).put(url, response);
+    // A browser takes no answer for a page that came by way of another address.
+    const own = response.redirected ? new Response(response.body, response) : response;
+    await (await caches.open(set)).put(url, own);
   } catch {
     // No room, or storage that is blocked: this visit goes on, and is not kept.
   }

@@ -2,9 +2,67 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { Words, wordsOf } from '../../www/words.js';
 import { demo } from './demo.mjs';
 
 const { open, server } = demo();
+
+/** Tokens of a text, given as it is cut: `The| cat`. @param {string} cut */
+function cutTokens(cut) {
+  let at = 0;
+  return cut
+    .split('|')
+    .map((text, id) => ({ id, text, range: /** @type {[number, number]} */ ([at, (at += text.length)]) }));
+}
+
+test('words: tokens between white space, marks at their ends apart, nothing where nothing is', () => {
+  const cut = "He| said|:| (|re|ally|).| don|'|t| x||-|ray";
+  const text = cut.replaceAll('|', '');
+  const words = wordsOf(text, cutTokens(cut), 0);
+  assert.deepEqual(
+    words.map(({ range }) => text.slice(...range)),
+    ['He', 'said', ':', '(', 'really', ').', "don't", 'x-ray'],
+  );
+  assert.deepEqual(
+    words.map((word) => word.tokens),
+    [[0], [1], [2], [3], [4, 5], [6], [7, 8, 9], [10, 12, 13]],
+  );
+  assert.deepEqual(wordsOf('12345', [], 0), []);
+});
+
+test('weights: summed over the tokens of the one looked at, averaged over those that looked', () => {
+  const source = cutTokens('a| b|c'); // words a, bc
+  const target = cutTokens('x|y| z'); // words xy, z
+  const rows = [
+    [0.5, 0.2, 0.2, 0.1],
+    [0.1, 0.4, 0.3, 0.2],
+    [0.7, 0, 0.1, 0.2],
+    [0, 0, 0, 1],
+  ];
+  const sentence = {
+    source: /** @type {[number, number]} */ ([0, 4]),
+    target: /** @type {[number, number]} */ ([0, 4]),
+    sourceTokens: source,
+    targetTokens: target,
+    alignment: new Float32Array(rows.flat()),
+    score: 0,
+  };
+  const words = new Words('a bc', { text: 'xy z', sentences: [sentence] });
+  const near = (/** @type {import('../../www/words.js').Weighed[]} */ list) =>
+    list.map(({ word, weight }) => [word.range, Math.round(weight * 1e6) / 1e6]);
+  const [xy, z] = words.target;
+  const [a] = words.source;
+  assert(xy !== undefined && z !== undefined && a !== undefined);
+  // xy looks at a by (0.5 + 0.1) / 2 and at bc by ((0.2 + 0.2) + (0.4 + 0.3)) / 2; z at a by 0.7, at bc by 0.1.
+  assert.deepEqual(near(words.across('target', xy)), [
+    [[2, 4], 0.55],
+    [[0, 1], 0.3],
+  ]);
+  assert.deepEqual(near(words.across('source', a)), [
+    [[3, 4], 0.7],
+    [[0, 2], 0.3],
+  ]);
+});
 
 /**
  * What is lit on a side: the text under each box, and its weight, in reading order.
