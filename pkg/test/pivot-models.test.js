@@ -159,9 +159,10 @@ test('a model that fails takes the other along, and the next try works', async (
   const other = mkdtempSync(join(tmpdir(), 'multihead-pivot-'));
   writeFileSync(join(other, 'index.json'), JSON.stringify(faulty));
   configure({ modelBase: pathToFileURL(`${other}/`) });
+  // Whichever of its files is looked for first.
   await assert.rejects(translate('Bom dia.', { from: 'pt', to: 'xx' }), {
     code: 'model-not-found',
-    file: 'model.enpt.intgemm.alphas.bin',
+    file: /enpt/,
   });
   assert.deepEqual((await memoryUsage()).models, []);
   configure({ modelBase: pathToFileURL(`${folder}/`) });
