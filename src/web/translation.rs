@@ -18,6 +18,18 @@ extern "C" {
     fn now() -> f64;
 }
 
+/// What translating takes beside the weights, with room for the holes that hundreds of calls leave.
+const WORKING_BYTES: usize = 8 << 20;
+
+/// Takes the working memory once and gives it back to the allocator: wasm memory then keeps its size from the first
+/// call on, where it would grow a little now and then. Pages of it that are never used cost nothing.
+fn reserve_working_memory() {
+    let mut memory: Vec<u8> = Vec::new();
+    // Without it, the calls ask for what they need.
+    let _ = memory.try_reserve_exact(WORKING_BYTES);
+    std::hint::black_box(&memory);
+}
+
 /// A loaded translation model.
 #[wasm_bindgen]
 pub struct TranslationModel {
@@ -44,7 +56,9 @@ impl TranslationModel {
         };
         let options = load_options(options)?;
         let translator = task::Translator::load(Cpu::new(), files, options);
-        Ok(Self { translator: Rc::new(translator.map_err(|error| to_js(&error))?) })
+        let translator = Rc::new(translator.map_err(|error| to_js(&error))?);
+        reserve_working_memory();
+        Ok(Self { translator })
     }
 
     /// The arithmetic in use: "float32" or "int8".

@@ -5,6 +5,8 @@ import type * as multiheadPackage from '../../pkg/dist/index.js';
 declare global {
   /** The package. */
   var multihead: typeof multiheadPackage;
+  /** One that is used by call after call. */
+  var translator: multiheadPackage.Translator;
   /** Lengths of the translation as it grew. */
   var seenLengths: number[];
   /** Tasks of more than 50 ms. */

@@ -1,0 +1,171 @@
+// Memory in Chromium: hundreds of calls, models that come and go.
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { launchChromium } from './chromium.mjs';
+import { floresLines, SENTENCES } from './native.mjs';
+import { startServer } from './server.mjs';
+
+/** What garbage collection leaves of a heap may differ by this many bytes. */
+const HEAP_SLACK = 1_000_000;
+
+/** @type {Awaited<ReturnType<typeof startServer>>} */
+let server;
+/** @type {Awaited<ReturnType<typeof launchChromium>>} */
+let browser;
+
+before(async () => {
+  server = await startServer();
+  browser = await launchChromium();
+});
+after(async () => {
+  await browser.close();
+  await server.close();
+});
+
+/** A page with the package, and the bytes of JavaScript heap of the page and its workers once garbage is collected. */
+async function open() {
+  const context = await browser.newContext();
+  const page = await context.newPage();
+  const session = await context.newCDPSession(page);
+  /** @type {Set<string>} */
+  const workers = new Set();
+  /** @type {Map<string, (result: { usedSize?: number }) => void>} */
+  const waiting = new Map();
+  let nextId = 1;
+  session.on('Target.attachedToTarget', ({ sessionId, targetInfo }) => {
+    if (targetInfo.type === 'worker') workers.add(sessionId);
+  });
+  session.on('Target.detachedFromTarget', ({ sessionId }) => workers.delete(sessionId));
+  session.on('Target.receivedMessageFromTarget', ({ sessionId, message }) => {
+    const { id, result } = JSON.parse(message);
+    waiting.get(`${sessionId} ${id}`)?.(result);
+  });
+  await session.send('Target.setAutoAttach', {
+    autoAttach: true,
+    waitForDebuggerOnStart: false,
+    flatten: false,
+  });
+  /** @param {string} sessionId @param {string} method @returns {Promise<{ usedSize?: number }>} */
+  const ask = (sessionId, method) =>
+    new Promise((resolve) => {
+      const id = nextId++;
+      waiting.set(`${sessionId} ${id}`, resolve);
+      void session.send('Target.sendMessageToTarget', { sessionId, message: JSON.stringify({ id, method }) });
+    });
+  await page.goto(`${server.origin}/tests/e2e/blank.html`);
+  await page.evaluate(async () => {
+    globalThis.multihead = await import(new URL('/pkg/dist/index.js', location.href).href);
+  });
+  return {
+    page,
+    workers,
+    heap: async () => {
+      await session.send('HeapProfiler.collectGarbage');
+      let { usedSize } = await session.send('Runtime.getHeapUsage');
+      for (const worker of workers) {
+        await ask(worker, 'HeapProfiler.collectGarbage');
+        usedSize += (await ask(worker, 'Runtime.getHeapUsage')).usedSize ?? Number.NaN;
+      }
+      return usedSize;
+    },
+    close: () => context.close(),
+  };
+}
+
+test('after 50 calls of 500, memory stays as it is', async () => {
+  const { page, workers, heap, close } = await open();
+  const texts = [
+    ...SENTENCES['en-pt'],
+    ...floresLines('en', 12),
+    SENTENCES['en-pt'].join(' '),
+    'A',
+    '',
+    '12 345',
+  ];
+  /** @param {number} calls */
+  const translate = (calls) =>
+    page.evaluate(
+      async ([inputs, count]) => {
+        globalThis.translator ??= await multihead.Translator.create({
+          sourceLanguage: 'en',
+          targetLanguage: 'pt',
+        });
+        for (let call = 0; call < count; call++) {
+          const text = inputs[call % inputs.length] ?? '';
+          // Every kind of answer.
+          if (call % 3 === 0) await translator.translate(text);
+          else if (call % 3 === 1) await translator.translateDetailed(text);
+          else for await (const _ of translator.translateStreaming(text));
+        }
+        return (await multihead.memoryUsage()).wasm;
+      },
+      /** @type {const} */ ([texts, calls]),
+    );
+  const wasm = await translate(50);
+  const heapBefore = await heap();
+  assert(workers.size > 0, 'the heap of the worker is not looked at');
+  assert(heapBefore > 0);
+  assert.equal(await translate(450), wasm, 'wasm memory has grown');
+  const grown = (await heap()) - heapBefore;
+  assert(grown < HEAP_SLACK, `the JavaScript heap has grown by ${grown} bytes`);
+  await close();
+});
+
+test('the memory of wasm is at most 2.5 times the model, however long the list', async () => {
+  const { page, close } = await open();
+  const { wasm, model } = await page.evaluate(
+    async (lines) => {
+      await multihead.translate(lines, { from: 'en', to: 'pt' });
+      const found = (await multihead.models.list()).find(({ id }) => id === 'en-pt');
+      const file = found?.files.find(({ name }) => name.startsWith('model.'));
+      return { wasm: (await multihead.memoryUsage()).wasm, model: file?.bytes ?? 0 };
+    },
+    [...floresLines('en', 120), ...Array.from({ length: 8 }, () => SENTENCES['en-pt']).flat()],
+  );
+  assert(model > 1e6);
+  assert(wasm <= 2.5 * model, `${wasm} bytes for a model of ${model}`);
+  await close();
+});
+
+test('twenty times create, translate, destroy: memory ends where it began', async () => {
+  const { page, workers, heap, close } = await open();
+  const round = (/** @type {number} */ times) =>
+    page.evaluate(async (count) => {
+      for (let time = 0; time < count; time++) {
+        const translator = await multihead.Translator.create({ sourceLanguage: 'en', targetLanguage: 'pt' });
+        await translator.translate('The cat sleeps.');
+        translator.destroy();
+      }
+      return (await multihead.memoryUsage()).wasm;
+    }, times);
+  await round(2);
+  const before = await heap();
+  assert.equal(await round(20), 0, 'a worker is left');
+  const grown = (await heap()) - before;
+  assert(grown < HEAP_SLACK, `the JavaScript heap has grown by ${grown} bytes`);
+  assert.equal(workers.size, 0);
+  await close();
+});
+
+test('models that come and go beside another leave it and its memory alone', async () => {
+  const { page, close } = await open();
+  const { first, last, text } = await page.evaluate(async () => {
+    const kept = await multihead.Translator.create({ sourceLanguage: 'pt', targetLanguage: 'en' });
+    const expected = await kept.translate('O gato dorme.');
+    /** @type {number[]} */
+    const sizes = [];
+    for (let time = 0; time < 8; time++) {
+      const other = await multihead.Translator.create({ sourceLanguage: 'en', targetLanguage: 'pt' });
+      await other.translate('The cat sleeps.');
+      sizes.push((await multihead.memoryUsage()).wasm);
+      await other[Symbol.asyncDispose]();
+    }
+    const again = await kept.translate('O gato dorme.');
+    kept.destroy();
+    return { first: sizes[1], last: sizes.at(-1), text: expected === again ? again : '' };
+  });
+  assert.equal(last, first, 'wasm memory grows with every model that comes');
+  assert.notEqual(text, '');
+  await close();
+});
