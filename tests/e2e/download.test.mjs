@@ -118,12 +118,16 @@ test('the first visit transfers the gzip files, the next none; the progress is o
   const files = server.state.requests.slice(start).filter((path) => path.startsWith('/packed/en-pt/'));
   assert.equal(files.length, 3);
   assert(files.every((path) => path.endsWith('.gz')));
-  /** @type {{ models: { files: { bytes: number, gzip: { name: string } }[] }[] }} */
+  /** @type {{ models: { files: { bytes: number, gzip: { name: string, bytes: number } }[] }[] }} */
   const { models } = JSON.parse(readFileSync(join(packed.folder, 'index.json'), 'utf8'));
   const sizes = await kept();
+  let transferred = 0;
   for (const { bytes, gzip } of models[0]?.files ?? []) {
     assert.equal(sizes[`/packed/en-pt/${gzip.name}`], bytes, 'the content is kept');
+    transferred += gzip.bytes;
   }
+  // With the package (pkg/test/budget.test.js holds it to 350 KB) a first visit stays within 17 MB.
+  assert(transferred + 350_000 <= 17_000_000, `${transferred} bytes`);
 
   await open();
   const again = server.state.requests.length;

@@ -190,6 +190,29 @@ test('from the development server of Vite', async () => {
   }
 });
 
+test('from a webpack build', async () => {
+  const { default: webpack } = await import('webpack');
+  writeFileSync(join(site, 'main.js'), block('main.js'));
+  const built = join(site, 'packed');
+  const compiler = webpack({
+    context: site,
+    mode: 'production',
+    entry: './main.js',
+    output: { path: built, filename: 'main.js', publicPath: '/' },
+  });
+  const stats = await new Promise((resolve, reject) => {
+    compiler.run((/** @type {Error | null} */ error, /** @type {unknown} */ result) => {
+      if (error === null) resolve(result);
+      else reject(error);
+    });
+  });
+  assert(!stats.hasErrors(), stats.toString('errors-only'));
+  writeFileSync(join(built, 'index.html'), block('index.html'));
+  cpSync(join(site, 'public/models'), join(built, 'models'), { recursive: true });
+  await serveAndVisit(built);
+  assert.equal(readdirSync(built).filter((name) => name.endsWith('.wasm')).length > 0, true);
+});
+
 test('in Node', () => {
   mkdirSync(site, { recursive: true });
   writeFileSync(join(site, 'node.mjs'), block('node.mjs'));
