@@ -70,7 +70,11 @@ const STAGES: &[Stage] = &[
     Stage { name: "page", run: |workspace| script(workspace, "test") },
     Stage {
         name: "install",
-        run: |workspace| passed(npm::run_script(workspace, &workspace.install_tests(), "test")),
+        run: |workspace| {
+            let folder = workspace.install_tests();
+            npm::install(workspace, &folder)?;
+            passed(npm::run_script(workspace, &folder, "test"))
+        },
     },
 ];
 
