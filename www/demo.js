@@ -12,6 +12,8 @@ configure({ modelBase: new URL('models/', document.baseURI) });
 
 /** Milliseconds of silence after a key before the text is translated. */
 const PAUSE = 120;
+/** Milliseconds after which a translation under way is called so. */
+const SLOW = 300;
 
 const source = element('source', HTMLTextAreaElement);
 const mirror = element('mirror', HTMLElement);
@@ -40,18 +42,26 @@ let live;
 let newest = 0;
 /** The last complete translation. */
 let shown = '';
+/** How fast the last one was that took the model. */
+let speed = 'Ready';
 
 // ---- what is shown
 
 /** @type {import('../pkg/dist/index.js').LiveProgress | undefined} */
 let next;
 
-/** Shows a translation under way, once a frame. @param {import('../pkg/dist/index.js').LiveProgress} progress */
+/**
+ * Shows a translation under way. The longer the text, the longer it takes to lay out, and the less often it is shown.
+ * @param {import('../pkg/dist/index.js').LiveProgress} progress
+ */
 function showSoon(progress) {
   if (next === undefined) {
-    requestAnimationFrame(() => {
-      if (next !== undefined) show(next);
-    });
+    setTimeout(
+      () => {
+        if (next !== undefined) show(next);
+      },
+      Math.min(progress.text.length / 100, 1000),
+    );
   }
   next = progress;
 }
@@ -146,9 +156,12 @@ async function translate() {
     }
     const pair = chosenPair();
     if (pair === undefined || own !== newest) return;
-    live = await translationOf(pair);
+    const translation = await translationOf(pair);
     const facts = loaded.get(pair.id);
     if (own !== newest || facts === undefined) return;
+    // What it has from an earlier time is not what is shown now.
+    if (translation !== live) void translation.update('');
+    live = translation;
     showLoaded(pair, facts.info, facts.kept);
     keepAll();
     await follow(live, text);
@@ -167,8 +180,13 @@ async function follow(translation, text) {
     return;
   }
   target.setAttribute('aria-busy', 'true');
+  const slow = setTimeout(() => {
+    showStatus('Translating');
+  }, SLOW);
   const start = performance.now();
-  const result = await translation.update(text);
+  const result = await translation.update(text).finally(() => {
+    clearTimeout(slow);
+  });
   if (result === undefined) return;
   const seconds = (performance.now() - start) / 1000;
   shown = result.text;
@@ -177,7 +195,8 @@ async function follow(translation, text) {
   target.setAttribute('aria-busy', 'false');
   copy.hidden = shown === '';
   const words = result.translated.reduce((sum, range) => sum + wordsIn(text.slice(...range)), 0);
-  if (words > 0) showStatus(`${Math.round(words / seconds).toLocaleString('en')} words/s`);
+  if (words > 0) speed = `${Math.round(words / seconds).toLocaleString('en')} words/s`;
+  showStatus(speed);
   performance.measure('multihead:update', { start, detail: { translated: result.translated } });
 }
 
