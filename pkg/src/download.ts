@@ -75,7 +75,8 @@ function named(wanted: Wanted, thrown: unknown, content: Content): Error {
   }
   // fetch and the stream report every network fault as a TypeError
   const deeper = thrown instanceof Error && thrown.cause instanceof Error ? `: ${thrown.cause.message}` : '';
-  return new Passing(`${reasonOf(thrown)}${deeper}`, { cause: thrown });
+  const page = typeof document === 'undefined' ? '' : ", and does the page's connect-src allow the address";
+  return new Passing(`${reasonOf(thrown)}${deeper}. Is the network there${page}?`, { cause: thrown });
 }
 
 /** Takes one answer of the server. */

@@ -97,7 +97,10 @@ export class Translator implements LoadedInfo, Destroyable {
     return translated ?? '';
   }
 
-  /** The translation in pieces, each as soon as its sentence is done; joined they are what translate() gives. */
+  /**
+   * The translation in pieces, each as soon as its sentence is done; joined they are what translate() gives.
+   * Through English they begin once the whole text is in English.
+   */
   translateStreaming(text: string, options: TranslateCallOptions = {}): ReadableStream<string> {
     const cancelled = new AbortController();
     return new ReadableStream<string>({

@@ -64,6 +64,11 @@ async function addModel(
     const kept = known === undefined ? undefined : await standing(place, known, file);
     if (kept === undefined) {
       const { described, packed } = await fetchFile(file, console, signal);
+      if (file.sha256 === undefined) {
+        console.say(
+          `${id}/${file.name}: the index has no hash to check it by; its hash is now that of what came`,
+        );
+      }
       files.push(described);
       fetched.push([join(place, `${file.name}.gz`), packed]);
     } else {

@@ -138,14 +138,14 @@ function storageFile(file: unknown, base: URL): OfferedFile | undefined {
   const url = new URL(file['path'], base);
   const name = (url.pathname.split('/').at(-1) ?? '').replace(/\.gz$/, '');
   if (!/^[\w-][\w.-]*$/.test(name)) return undefined;
-  const { uncompressedSize, uncompressedHash, size } = file;
+  // Of shortlists and vocabularies it says neither: then what holds is the gzip file's own checksum.
+  const { uncompressedSize, uncompressedHash } = file;
   return {
     name,
     url,
     advice: ADVICE,
     ...(typeof uncompressedSize === 'number' ? { bytes: uncompressedSize } : {}),
     ...(typeof uncompressedHash === 'string' ? { sha256: uncompressedHash.toLowerCase() } : {}),
-    ...(typeof size === 'number' && url.pathname.endsWith('.gz') ? { gzipBytes: size } : {}),
   };
 }
 
