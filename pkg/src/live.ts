@@ -166,14 +166,19 @@ class Surroundings {
     const head = this.#head.length;
     const filled = middle.text + this.stale.slice(middle.text.length, length);
     const behind = head + filled.length - (this.#before.text.length - this.#tail.length);
+    const kept = this.#before.sentences;
+    const fresh = [...middle.sentences];
     return {
       source: this.#source,
       text: this.#head + filled + this.#tail,
-      sentences: [
-        ...this.#before.sentences.slice(0, first),
-        ...middle.sentences.map((one) => moved(one, start, head)),
-        ...this.#before.sentences.slice(next).map((one) => moved(one, newEnd - oldEnd, behind)),
-      ],
+      // Put together when somebody asks: reports are many, and few look at more than their text.
+      get sentences() {
+        return [
+          ...kept.slice(0, first),
+          ...fresh.map((one) => moved(one, start, head)),
+          ...kept.slice(next).map((one) => moved(one, newEnd - oldEnd, behind)),
+        ];
+      },
       pending: [head + middle.text.length, head + filled.length],
     };
   }
