@@ -140,9 +140,9 @@ test('twenty times create, translate, destroy: memory ends where it began', asyn
       return (await multihead.memoryUsage()).wasm;
     }, times);
   await round(2);
-  const before = await heap();
+  const baseline = await heap();
   assert.equal(await round(20), 0, 'a worker is left');
-  const grown = (await heap()) - before;
+  const grown = (await heap()) - baseline;
   assert(grown < HEAP_SLACK, `the JavaScript heap has grown by ${grown} bytes`);
   assert.equal(workers.size, 0);
   await close();
