@@ -53,17 +53,22 @@ function sum(parts: readonly (number | undefined)[]): number | undefined {
   return total;
 }
 
-/** Loads every file. `progress` gets the fraction of all bytes to transfer, from 0 to 1. */
+/**
+ * Loads every file. `progress` gets the fraction of all bytes to transfer, from 0 to 1; `beside` are the bytes that other
+ * models take.
+ */
 export async function loadFiles(
   model: FoundModel,
   signal: AbortSignal,
   progress: (loaded: number) => void,
+  beside = 0,
 ): Promise<LoadedFile[]> {
   const size = totalBytes(model);
   const limit = configuration().memoryLimit;
-  if (limit !== undefined && size !== undefined && size > limit) {
+  if (limit !== undefined && size !== undefined && size + beside > limit) {
+    const others = beside > 0 ? ` and the others ${beside}` : '';
     throw new MultiheadError(
-      `${model.id} has ${size} bytes, memoryLimit is ${limit}. Use a smaller model or raise the limit`,
+      `${model.id} has ${size} bytes${others}, memoryLimit is ${limit}. Use a smaller model, unload() others or raise the limit`,
       { code: 'out-of-memory', option: 'memoryLimit' },
     );
   }

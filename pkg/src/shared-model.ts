@@ -66,6 +66,11 @@ export class SharedModel {
     return totalBytes(this.found) ?? 0;
   }
 
+  /** Bytes that it takes or is about to take. */
+  get #taken(): number {
+    return this.#loading === undefined ? 0 : this.bytes;
+  }
+
   /** One user less. The last one frees the memory, unless the model is kept. */
   release(): void {
     this.#users--;
@@ -134,10 +139,16 @@ export class SharedModel {
 
   async #start(loading: Loading): Promise<RunningModel> {
     const { signal } = loading.stop;
-    const loaded = await loadFiles(this.found, signal, (fraction) => {
-      loading.loaded = fraction;
-      for (const report of loading.reports) report(fraction);
-    });
+    const beside = SharedModel.every().reduce((sum, other) => sum + (other === this ? 0 : other.#taken), 0);
+    const loaded = await loadFiles(
+      this.found,
+      signal,
+      (fraction) => {
+        loading.loaded = fraction;
+        for (const report of loading.reports) report(fraction);
+      },
+      beside,
+    );
     const roles = translationRoles(this.found.id, loaded);
     const files = Object.fromEntries(
       await Promise.all(

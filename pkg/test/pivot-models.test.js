@@ -149,6 +149,21 @@ test('an abort ends both; the next call works', async () => {
   await assert.rejects(translator.translate('Bom dia.'), { name: 'InvalidStateError' });
 });
 
+test('a limit of memory holds for both together, before anything is fetched', async () => {
+  await unload();
+  configure({ memoryLimit: 30_000_000 });
+  await assert.rejects(translate('Bom dia.', { from: 'pt', to: 'xx' }), {
+    code: 'out-of-memory',
+    option: 'memoryLimit',
+    message: /and the others 2\d{7}, memoryLimit is 30000000/,
+  });
+  assert.equal(await translate('Bom dia.', { from: 'pt', to: 'en' }), 'Good morning.');
+  configure({ memoryLimit: 60_000_000 });
+  assert.match(await translate('Bom dia.', { from: 'pt', to: 'xx' }), /Bom dia/);
+  configure({ memoryLimit: Number.MAX_SAFE_INTEGER });
+  await unload();
+});
+
 test('a model that fails takes the other along, and the next try works', async () => {
   const whole = readFileSync(join(folder, 'index.json'), 'utf8');
   const base = join(folder, 'faulty');
