@@ -2,6 +2,7 @@
 
 import { transferBytes } from './loader.js';
 import { chained } from './pivot.js';
+import { throughBoth } from './pivot-stream.js';
 import type { Requests } from './protocol.js';
 import { SharedModel } from './shared-model.js';
 import type { FoundModel } from './sources.js';
@@ -91,20 +92,31 @@ export class Route {
     return engine.request('measure', { model: number, text }, { signal });
   }
 
-  /** Translates each text. Through English, pieces come once the whole text is in English. */
+  /** Translates each text. */
   async run<W extends Want>(texts: readonly string[], want: W, call: Call): Promise<Answers[W]> {
-    if (this.#before === undefined) return step(this.#last, texts, want, call);
+    const [before, last] = [this.#before, this.#last];
+    if (before === undefined) return step(last, texts, want, call);
     const { piece: _, ...quiet } = call;
-    if (want === 'text' || want === 'stream') {
-      return step(this.#last, await step(this.#before, texts, 'text', quiet), want, call);
+    if (want === 'text') return step(last, await step(before, texts, 'text', quiet), want, call);
+    if (want === 'stream') {
+      const whole = await throughBoth(
+        texts[0] ?? '',
+        (text) => only(step(before, [text], 'text', quiet)),
+        (text) => only(step(last, [text], 'stream', call)),
+      );
+      return [whole] as readonly string[] as Answers[W];
     }
-    const first = await step(this.#before, texts, 'detail', quiet);
+    const first = await step(before, texts, 'detail', quiet);
     const middle = first.map(({ text }) => text);
-    const second = await step<'detail' | 'pieces-and-detail'>(this.#last, middle, want, call);
+    const second = await step<'detail' | 'pieces-and-detail'>(last, middle, want, call);
     return first.map((translation, place) =>
       chained(translation, second[place] ?? { text: '', sentences: [] }),
     ) as readonly Translation[] as Answers[W];
   }
+}
+
+async function only(answer: Promise<readonly string[]>): Promise<string> {
+  return (await answer)[0] ?? '';
 }
 
 /** Runs one call in a model's queue. */

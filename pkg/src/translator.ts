@@ -99,7 +99,7 @@ export class Translator implements LoadedInfo, Destroyable {
 
   /**
    * The translation in pieces, each as soon as its sentence is done; joined they are what translate() gives.
-   * Through English they begin once the whole text is in English.
+   * Through English they begin once the first line is in English.
    */
   translateStreaming(text: string, options: TranslateCallOptions = {}): ReadableStream<string> {
     const cancelled = new AbortController();
