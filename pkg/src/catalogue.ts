@@ -65,7 +65,7 @@ async function open(url: URL): Promise<CatalogueModel[]> {
 }
 
 async function fetchText(url: URL): Promise<string> {
-  const response = await (configuration().fetch ?? platform().fetch)(url, {});
+  const response = await (configuration().fetch ?? platform().fetch)(url, { cache: 'no-cache' });
   if (!response.ok) {
     throw new MultiheadError(
       `no model index at ${url.href} (status ${response.status}). Put the models there, or say where they are by configure({ modelBase })`,

@@ -180,7 +180,7 @@ async function respond(
   const { received } = content;
   const headers: Record<string, string> = received > 0 ? { range: `bytes=${received}-` } : {};
   const fetching = configuration().fetch ?? platform().fetch;
-  const response = await fetching(wanted.url, { signal, headers });
+  const response = await fetching(wanted.url, { signal, headers, cache: httpCache(wanted) });
   const { status, body } = response;
   const range = response.headers.get('content-range');
   if (received > 0 && status === 206 && range?.startsWith(`bytes ${received}-`) === true) {
@@ -196,6 +196,15 @@ async function respond(
   if (!response.ok || body === null) throw failed(wanted, `status ${status}`, 'download-failed');
   if (response.headers.get('content-type')?.startsWith('text/html') === true) throw new WebPage();
   return body;
+}
+
+/**
+ * A checked file has a place of its own to be kept. In the browser's HTTP cache it would lie a second time, and after
+ * the site has replaced it an old one would come that the index doesn't know.
+ */
+function httpCache({ sha256 }: Wanted): RequestCache {
+  if (sha256 === undefined) return 'default';
+  return typeof caches === 'undefined' ? 'no-cache' : 'no-store';
 }
 
 function advice(wanted: Wanted): string {

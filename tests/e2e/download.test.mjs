@@ -7,7 +7,7 @@ import { after, before, beforeEach, test } from 'node:test';
 import { launchChromium } from './chromium.mjs';
 import { translateNatively } from './native.mjs';
 import { packModels } from './packed.mjs';
-import { startServer } from './server.mjs';
+import { fileOf, startServer } from './server.mjs';
 
 const TEXT = 'The cat sleeps on the warm stones.';
 const VOCAB = 'en-pt/vocab.enpt.spm.gz';
@@ -272,6 +272,40 @@ test('a quota that ends half-way through a write costs one warning, and keeps no
   await devtools.send('Storage.overrideQuotaForOrigin', { origin: server.origin });
   assert.equal((await attempt()).text, expected);
   assert.equal((await kept())[`/packed/${MODEL}`], 17_140_836);
+});
+
+test('a model that the site has replaced is fetched anew, however long its files may be cached', async () => {
+  let [id, from, to] = ['en-pt', 'en', 'pt'];
+  server.state.fault = (_, response, path) => {
+    if (!path.startsWith('/swap/')) return false;
+    response.setHeader('cache-control', 'public, max-age=31536000');
+    /** @type {{ models: { id: string, files: { name: string, role: string }[] }[] }} */
+    const { models } = JSON.parse(readFileSync(fileOf('/models/index.json'), 'utf8'));
+    const files = models.find((model) => model.id === id)?.files ?? [];
+    if (path === '/swap/index.json') {
+      const renamed = files.map((file) => ({ ...file, name: `${file.role}.bin` }));
+      response.end(
+        JSON.stringify({ models: [{ id: 'm', tasks: ['translation'], from, to, files: renamed }] }),
+      );
+      return true;
+    }
+    const asked = files.find(({ role }) => path === `/swap/m/${role}.bin`);
+    response.end(readFileSync(fileOf(`/models/${id}/${asked?.name}`)));
+    return true;
+  };
+  const translate = async (/** @type {string} */ text) => {
+    await open();
+    return page.evaluate(
+      (options) => {
+        multihead.configure({ modelBase: '/swap/' });
+        return multihead.translate(options.text, { from: options.from, to: options.to });
+      },
+      { text, from, to },
+    );
+  };
+  assert.equal(await translate('Good morning.'), 'Bom dia.');
+  [id, from, to] = ['pt-en', 'pt', 'en'];
+  assert.equal(await translate('Bom dia.'), 'Good morning.');
 });
 
 test('an abort while the gzip files come leaves nothing, and the next try works', async () => {
