@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { launchFirefox } from './firefox.mjs';
 import { floresLines, SENTENCES, translateNatively } from './native.mjs';
+import { packModels } from './packed.mjs';
 import { startServer } from './server.mjs';
 
 /** @type {Awaited<ReturnType<typeof startServer>>} */
@@ -11,13 +12,18 @@ let server;
 /** @type {Awaited<ReturnType<typeof launchFirefox>>} */
 let firefox;
 
+/** @type {ReturnType<typeof packModels>} */
+let packed;
+
 before(async () => {
-  server = await startServer();
+  packed = packModels('en-pt');
+  server = await startServer({ folders: { '/packed/': packed.folder } });
   firefox = await launchFirefox();
 });
 after(async () => {
   await firefox?.close();
-  await server.close();
+  await server?.close();
+  packed?.remove();
 });
 
 test('translate() in Firefox gives the text of the native command line', async () => {
@@ -37,6 +43,23 @@ test('translate() in Firefox gives the text of the native command line', async (
     );
     assert.deepEqual(got, expected);
   }
+});
+
+test('gzip files load in Firefox, and are kept as what is in them', async () => {
+  const text = 'The cat sleeps on the warm stones.';
+  const [expected] = await translateNatively('en-pt', [text]);
+  await firefox.goto(`${server.origin}/tests/e2e/blank.html`);
+  const got = await firefox.run(
+    `const { configure, models, translate, unload } = await import(location.origin + '/pkg/dist/index.js');
+     configure({ modelBase: '/packed/' });
+     const before = await models.isCached('en-pt');
+     const first = await translate(args[0], { from: 'en', to: 'pt' });
+     await unload();
+     const after = await models.isCached('en-pt');
+     return [before, first, after, await translate(args[0], { from: 'en', to: 'pt' })];`,
+    text,
+  );
+  assert.deepEqual(got, [false, expected, true, expected]);
 });
 
 test('the page translates in Firefox', async () => {
