@@ -1,5 +1,6 @@
-// One headless Chromium with the benchmark page open.
+// Headless Chromium: one with the benchmark page open, or one as a visitor has it.
 
+import { readFile } from 'node:fs/promises';
 import { chromium } from 'playwright-core';
 
 // In a closed network Chromium's own requests only hang; as root it has no sandbox.
@@ -13,10 +14,47 @@ const FLAGS = [
   '--disable-dev-shm-usage',
 ];
 
+const executable = () => process.env.MULTIHEAD_CHROMIUM ?? '/usr/bin/chromium';
+
+/** Processes of pages, their workers included. */
+async function renderers(session) {
+  const { processInfo } = await session.send('SystemInfo.getProcessInfo');
+  return processInfo.filter(({ type }) => type === 'renderer');
+}
+
+async function usedSeconds(session) {
+  return (await renderers(session)).reduce((sum, { cpuTime }) => sum + cpuTime, 0);
+}
+
+/** A browser with one empty page. A `profile` folder keeps what a visit leaves; without one all is forgotten. */
+export async function openContext(profile) {
+  const context = await chromium.launchPersistentContext(profile ?? '', {
+    executablePath: executable(),
+    args: FLAGS,
+  });
+  const page = context.pages()[0] ?? (await context.newPage());
+  const browser = context.browser();
+  const session = await browser.newBrowserCDPSession();
+  return {
+    browser,
+    page,
+    cpuSeconds: () => usedSeconds(session),
+    /** Bytes that pages' processes hold in memory (Linux). */
+    async residentBytes() {
+      let bytes = 0;
+      for (const { id } of await renderers(session)) {
+        const status = await readFile(`/proc/${id}/status`, 'utf8');
+        bytes += Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? Number.NaN) * 1024;
+      }
+      return bytes;
+    },
+    close: () => context.close(),
+  };
+}
+
 /** Starts the browser of `MULTIHEAD_CHROMIUM`, else Debian's, and opens the page served at `origin`. */
 export async function openPage(origin) {
-  const executablePath = process.env.MULTIHEAD_CHROMIUM ?? '/usr/bin/chromium';
-  const browser = await chromium.launch({ executablePath, args: FLAGS });
+  const browser = await chromium.launch({ executablePath: executable(), args: FLAGS });
   const page = await browser.newPage();
   const requested = new Set();
   page.on('request', (request) => requested.add(new URL(request.url()).pathname));
@@ -33,10 +71,6 @@ export async function openPage(origin) {
     /** Paths asked for so far, by the page and its workers. */
     requested,
     /** CPU seconds that the page's process, its workers included, has used so far. */
-    async cpuSeconds() {
-      const { processInfo } = await session.send('SystemInfo.getProcessInfo');
-      const renderers = processInfo.filter(({ type }) => type === 'renderer');
-      return renderers.reduce((sum, { cpuTime }) => sum + cpuTime, 0);
-    },
+    cpuSeconds: () => usedSeconds(session),
   };
 }

@@ -20,13 +20,14 @@ use std::{
 
 pub const COMMAND: Subcommand = Subcommand {
     name: "bench",
-    arguments: "[translation|quality] [--no-build] …",
+    arguments: "[translation|visit|quality] [--no-build] …",
     about: "measures speed and quality beside the Bergamot package",
     run,
 };
 
 /// Options of benches/translation.js that are passed on.
 const PASSED_ON: [&str; 5] = ["--pair", "--lines", "--runs", "--only", "--wait-minutes"];
+const BENCHMARKS: [&str; 3] = ["translation", "visit", "quality"];
 const MODELS: [&str; 2] = ["en-pt", "pt-en"];
 
 fn run(mut arguments: Arguments) -> Result<()> {
@@ -38,10 +39,8 @@ fn run(mut arguments: Arguments) -> Result<()> {
         }
     }
     let names = arguments.rest()?;
-    if let Some(unknown) =
-        names.iter().find(|name| !["translation", "quality"].contains(&name.as_str()))
-    {
-        bail!("no benchmark {unknown:?}; there are: translation, quality");
+    if let Some(unknown) = names.iter().find(|name| !BENCHMARKS.contains(&name.as_str())) {
+        bail!("no benchmark {unknown:?}; there are: {}", BENCHMARKS.join(", "));
     }
     let wanted = |name: &str| names.is_empty() || names.iter().any(|given| given == name);
     let workspace = Workspace::find()?;
@@ -57,10 +56,31 @@ fn run(mut arguments: Arguments) -> Result<()> {
         let mut script = node(&workspace, "translation", &origin, &flores);
         run_command(script.args(passed_on))?;
     }
+    if wanted("visit") {
+        pack(&workspace)?;
+        run_command(&mut node(&workspace, "visit", &origin, &flores))?;
+    }
     if wanted("quality") {
         quality(&workspace, &origin, &flores)?;
     }
     Ok(())
+}
+
+/// The models as the package's own command writes them for a site.
+fn pack(workspace: &Workspace) -> Result<()> {
+    let mut script = command("node");
+    script
+        .arg(workspace.package().join("dist/node/cli.js"))
+        .args(["models", "add"])
+        .args(MODELS)
+        .arg(packed(workspace))
+        .arg("--from")
+        .arg(workspace.models());
+    run_command(&mut script)
+}
+
+fn packed(workspace: &Workspace) -> PathBuf {
+    workspace.target.join("bench/packed")
 }
 
 /// Our side runs natively, where the text is the same and comes sooner.
@@ -102,6 +122,7 @@ fn serve_all(workspace: &Workspace) -> Result<String> {
             ("/bergamot/".to_owned(), peer),
             ("/pkg/".to_owned(), workspace.package()),
             ("/models/".to_owned(), workspace.models()),
+            ("/packed/".to_owned(), packed(workspace)),
         ],
         isolated: true,
     };

@@ -3,8 +3,8 @@
 import { configure, translate, Translator } from '/pkg/dist/index.js';
 
 /** `threads`: 1, or 'auto'. */
-export async function load({ from, to, threads }) {
-  configure({ modelBase: '/models/', cache: 'none' });
+export async function load({ from, to, threads, modelBase = '/models/', cache = 'none' }) {
+  configure({ modelBase, cache });
   const translator = await Translator.create({
     sourceLanguage: from,
     targetLanguage: to,
