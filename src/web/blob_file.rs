@@ -3,9 +3,12 @@
 use crate::error::{Error, Result};
 use crate::formats::ByteSource;
 use js_sys::Uint8Array;
-use std::{borrow::Cow, ops::Range};
+use std::{borrow::Cow, cell::RefCell, ops::Range};
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{Blob, FileReaderSync};
+
+/// Least that is read of a `Blob` at a time: each read asks another process, and tensors are many and mostly small.
+const READ_AHEAD: u64 = 4 << 20;
 
 /// A `Blob` or a `Uint8Array` under a file name. Only the ranges asked for come into wasm memory.
 pub struct BlobFile {
@@ -18,6 +21,8 @@ enum Bytes {
     Blob {
         blob: Blob,
         reader: FileReaderSync,
+        /// Where what was read last starts, and its bytes, in JavaScript's memory.
+        last: RefCell<(u64, Uint8Array)>,
     },
     Array(Uint8Array),
 }
@@ -34,7 +39,8 @@ impl BlobFile {
                 let reader = FileReaderSync::new().map_err(|_| {
                     wrong(format!("{name}: a Blob can be read in a worker of a browser only"))
                 })?;
-                Bytes::Blob { blob, reader }
+                let last = RefCell::new((0, Uint8Array::new_with_length(0)));
+                Bytes::Blob { blob, reader, last }
             }
             Err(other) => Bytes::Array(
                 other
@@ -69,15 +75,23 @@ impl ByteSource for BlobFile {
             return Err(outside());
         }
         let array = match &self.bytes {
-            Bytes::Blob { blob, reader } => {
+            Bytes::Blob { blob, reader, last } => {
                 let gone = |reason: JsValue| {
                     let what = format!("the browser could not read the Blob ({reason:?})");
                     Error::format(&self.name, range.start, what)
                 };
-                let part = blob
-                    .slice_with_f64_and_f64(range.start as f64, range.end as f64)
-                    .map_err(gone)?;
-                Uint8Array::new(&reader.read_as_array_buffer(&part).map_err(gone)?.into())
+                let mut last = last.borrow_mut();
+                let known = last.0..last.0 + u64::from(last.1.length());
+                if range.start < known.start || range.end > known.end {
+                    let end = range.end.max(range.start + READ_AHEAD).min(self.len());
+                    let part = blob
+                        .slice_with_f64_and_f64(range.start as f64, end as f64)
+                        .map_err(gone)?;
+                    let bytes = reader.read_as_array_buffer(&part).map_err(gone)?;
+                    *last = (range.start, Uint8Array::new(&bytes.into()));
+                }
+                let within = |at: u64| u32::try_from(at - last.0).map_err(|_| outside());
+                last.1.subarray(within(range.start)?, within(range.end)?)
             }
             Bytes::Array(array) => {
                 let ends = u32::try_from(range.start).ok().zip(u32::try_from(range.end).ok());
