@@ -1,10 +1,9 @@
-// Firefox, driven by geckodriver over the W3C WebDriver protocol.
+// Firefox, driven by geckodriver.
 
-import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { launch } from './webdriver.mjs';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 
@@ -15,108 +14,15 @@ function driver() {
   return own.find((path) => existsSync(path)) ?? 'geckodriver';
 }
 
-/** @returns {Promise<number>} */
-function freePort() {
-  return new Promise((resolve, reject) => {
-    const server = createServer();
-    server.on('error', reject);
-    server.listen(0, '127.0.0.1', () => {
-      const address = server.address();
-      server.close(() => {
-        if (address === null || typeof address === 'string') reject(new Error('no free port'));
-        else resolve(address.port);
-      });
-    });
-  });
-}
-
-/** Starts a headless Firefox with one window. A port that was free may be taken a moment later: three tries. */
-export async function launchFirefox() {
-  for (let tries = 1; ; tries++) {
-    try {
-      return await launchOnce();
-    } catch (error) {
-      if (tries === 3) throw error;
-    }
-  }
-}
-
-async function launchOnce() {
-  const port = await freePort();
-  const gecko = spawn(driver(), ['--port', String(port)], { stdio: 'ignore' });
-  const failed = new Promise((_, reject) => {
-    gecko.on('error', (error) => {
-      reject(new Error(`geckodriver cannot be started (cargo xtask setup installs it): ${error.message}`));
-    });
-  });
-  failed.catch(() => undefined);
-
-  /** @param {string} method @param {string} path @param {object} [body] @returns {Promise<unknown>} */
-  const ask = async (method, path, body) => {
-    const response = await fetch(`http://127.0.0.1:${port}${path}`, {
-      method,
-      headers: { 'content-type': 'application/json' },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-    });
-    const { value } = /** @type {{ value: { error?: string, message?: string } | null }} */ (
-      await response.json()
-    );
-    if (!response.ok) throw new Error(`WebDriver ${path}: ${value?.error}: ${value?.message}`);
-    return value;
-  };
-  const ready = async () => {
-    for (let attempt = 0; ; attempt++) {
-      try {
-        await ask('GET', '/status');
-        return;
-      } catch (error) {
-        if (attempt > 100) throw error;
-        await new Promise((resolve) => {
-          setTimeout(resolve, 100);
-        });
-      }
-    }
-  };
-  try {
-    await Promise.race([ready(), failed]);
-    const session = /** @type {{ sessionId: string }} */ (
-      await ask('POST', '/session', {
-        capabilities: {
-          alwaysMatch: {
-            timeouts: { script: 600_000 },
-            'moz:firefoxOptions': {
-              args: ['-headless'],
-              binary: process.env['FIREFOX'] ?? '/usr/bin/firefox-esr',
-            },
-          },
-        },
-      })
-    );
-    const path = `/session/${session.sessionId}`;
-    return {
-      /** @param {string} url */
-      goto: (url) => ask('POST', `${path}/url`, { url }),
-      /**
-       * Runs `body`, the body of an async function of `args`, in the page.
-       * @param {string} body @param {...unknown} args
-       */
-      run: async (body, ...args) => {
-        const script = `const done = arguments[arguments.length - 1];
-          (async (args) => { ${body} })([...arguments].slice(0, -1))
-            .then((value) => done({ value }), (error) => done({ error: String(error) + ' ' + (error.code ?? '') }));`;
-        const result = /** @type {{ value?: unknown, error?: string }} */ (
-          await ask('POST', `${path}/execute/async`, { script, args })
-        );
-        if (result.error !== undefined) throw new Error(`in the page: ${result.error}`);
-        return result.value;
+/** Starts a headless Firefox with one window. */
+export function launchFirefox() {
+  return launch({
+    driver: driver(),
+    capabilities: {
+      'moz:firefoxOptions': {
+        args: ['-headless'],
+        binary: process.env['FIREFOX'] ?? '/usr/bin/firefox-esr',
       },
-      close: async () => {
-        await ask('DELETE', path).catch(() => undefined);
-        gecko.kill();
-      },
-    };
-  } catch (error) {
-    gecko.kill();
-    throw error;
-  }
+    },
+  });
 }

@@ -4,6 +4,7 @@ mod arguments;
 mod bench;
 mod build;
 mod demo;
+mod elsewhere;
 mod models;
 mod npm;
 mod process;

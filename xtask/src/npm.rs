@@ -7,7 +7,7 @@ use crate::{
     workspace::Workspace,
 };
 use anyhow::{Context, Result, bail};
-use std::{fs, path::Path, time::Duration};
+use std::{ffi::OsStr, fs, path::Path, time::Duration};
 
 const LIMIT: Duration = Duration::from_secs(900);
 
@@ -44,6 +44,16 @@ pub fn install(workspace: &Workspace, folder: &Path) -> Result<String> {
 
 /// Runs a script of the folder's package.json.
 pub fn run_script(workspace: &Workspace, folder: &Path, name: &str) -> Result<()> {
+    run_script_with(workspace, folder, name, &[])
+}
+
+/// As [`run_script`], with variables of its own.
+pub fn run_script_with(
+    workspace: &Workspace,
+    folder: &Path,
+    name: &str,
+    variables: &[(&str, &OsStr)],
+) -> Result<()> {
     let path = folder.join("package.json");
     let place = workspace.display(&path);
     let text = fs::read_to_string(&path).with_context(|| format!("cannot read {place}"))?;
@@ -54,6 +64,6 @@ pub fn run_script(workspace: &Workspace, folder: &Path, name: &str) -> Result<()
     }
     let mut script = command("npm");
     script.args(["run", "--silent", name]).current_dir(folder);
-    script.env("MULTIHEAD_TOOLS", &workspace.tools);
+    script.env("MULTIHEAD_TOOLS", &workspace.tools).envs(variables.iter().copied());
     run(&mut script)
 }

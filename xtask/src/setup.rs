@@ -1,8 +1,8 @@
 //! `cargo xtask setup`: compilers, tools, browsers and packages that building and testing need.
 
 use crate::{
-    Subcommand, arguments::Arguments, npm, process::find_program, python, system_packages, tools,
-    wasm_toolchain::WasmToolchain, workspace::Workspace,
+    Subcommand, arguments::Arguments, elsewhere, npm, process::find_program, python,
+    system_packages, tools, wasm_toolchain::WasmToolchain, workspace::Workspace,
 };
 use anyhow::{Context, Result};
 use std::time::Instant;
@@ -48,6 +48,7 @@ const STEPS: &[Step] = &[
         set_up: |workspace| npm::install(workspace, &workspace.install_tests()),
     },
     Step { name: "browsers", purpose: Purpose::Test, set_up: |_| browsers() },
+    Step { name: "other machines", purpose: Purpose::Test, set_up: elsewhere::set_up },
     Step {
         name: "wasm-pack",
         purpose: Purpose::Test,

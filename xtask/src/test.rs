@@ -3,7 +3,7 @@
 use crate::{
     Subcommand,
     arguments::Arguments,
-    build, models, npm,
+    build, elsewhere, models, npm,
     process::{command, find_program, run},
     python,
     setup::{self, Purpose},
@@ -22,7 +22,7 @@ pub const COMMAND: Subcommand = Subcommand {
 };
 
 /// How a stage ended, if it did not fail.
-enum Outcome {
+pub enum Outcome {
     Passed,
     /// There is nothing to run, and why.
     Skipped(&'static str),
@@ -68,6 +68,8 @@ const STAGES: &[Stage] = &[
     Stage { name: "ts-check", run: |workspace| script(workspace, "check") },
     Stage { name: "ts-lint", run: |workspace| script(workspace, "lint") },
     Stage { name: "page", run: |workspace| script(workspace, "test") },
+    Stage { name: "webkit", run: elsewhere::webkit },
+    Stage { name: "arm64", run: elsewhere::arm64 },
     Stage {
         name: "install",
         run: |workspace| {
@@ -163,19 +165,25 @@ fn browser(workspace: &Workspace, driver: &str) -> Result<Outcome> {
         _ => find_program(None, &["chromedriver"]),
     };
     let driver_path = driver_path.with_context(|| format!("{driver} is lacking: run setup"))?;
+    let mut cargo = wasm_tests(workspace, "web*")?;
+    cargo.env(driver, driver_path).env("WASM_BINDGEN_TEST_ONLY_WEB", "1");
+    passed(run(&mut cargo))
+}
+
+/// `cargo test` of wasm tests by their file's name; where they run is for the caller to say.
+pub fn wasm_tests(workspace: &Workspace, name: &str) -> Result<Command> {
     let wasm_bindgen = tools::wasm_bindgen(workspace)?.find(workspace);
     let wasm_bindgen = wasm_bindgen.context("wasm-bindgen is lacking: run setup")?;
     let runner = wasm_bindgen.with_file_name("wasm-bindgen-test-runner");
     let mut cargo = wasm_cargo(workspace)?;
     cargo
-        .args(["test", "--package", "multihead", "--target", TARGET, "--test", "web*"])
+        .args(["test", "--package", "multihead", "--target", TARGET, "--test", name])
         .env_remove("CHROMEDRIVER")
         .env_remove("GECKODRIVER")
-        .env(driver, driver_path)
+        .env_remove("SAFARIDRIVER")
         .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER", runner)
-        .env("WASM_BINDGEN_TEST_ONLY_WEB", "1")
         .env("WASM_BINDGEN_TEST_TIMEOUT", "600");
-    passed(run(&mut cargo))
+    Ok(cargo)
 }
 
 fn wasm_cargo(workspace: &Workspace) -> Result<Command> {
