@@ -2,6 +2,7 @@
 // private windows, full disks and blocked storage cost a warning, once.
 
 import { configuration } from './configure.js';
+import { sizeOf, type FileData } from './content.js';
 import { reasonOf } from './errors.js';
 
 const NAME = 'multihead-models';
@@ -42,13 +43,14 @@ export function get(key: string): Promise<Blob | undefined> {
   return attempt(async (cache) => (await cache.match(key))?.blob());
 }
 
-/** Keeps the file and returns the kept copy, so that the downloaded one can leave memory. A write that fails keeps nothing. */
-export async function keep(key: string, blob: Blob): Promise<Blob> {
+/** Keeps the file. Instead of a Blob it returns the kept copy, so that the downloaded one can leave memory. A write that fails keeps nothing. */
+export async function keep(key: string, data: FileData): Promise<FileData> {
+  const size = sizeOf(data);
   const kept = await attempt(async (cache) => {
-    await cache.put(key, new Response(blob, { headers: { 'content-length': String(blob.size) } }));
-    return (await cache.match(key))?.blob();
+    await cache.put(key, new Response(data, { headers: { 'content-length': String(size) } }));
+    return data instanceof Blob ? (await cache.match(key))?.blob() : undefined;
   });
-  return kept?.size === blob.size ? kept : blob;
+  return kept?.size === size ? kept : data;
 }
 
 export async function remove(key: string): Promise<boolean> {

@@ -4,6 +4,12 @@
 /** Chunks are gathered into Blobs of this size, so that the script's memory does not hold the file. */
 const GATHERED = 4 * 1024 * 1024;
 
+/** Longest file that is held as bytes: a Blob is written to another process and read from it again. */
+export const AT_ONCE = 64 * 1024 * 1024;
+
+/** A file's content. */
+export type FileData = Blob | Uint8Array<ArrayBuffer>;
+
 /** Bytes that tell what comes. */
 const HEAD = 16;
 
@@ -28,12 +34,13 @@ export class Content {
   resumed = false;
   readonly #limit: number | undefined;
   #head: Uint8Array<ArrayBuffer>[] = [];
-  #parts = new Parts();
+  #parts: Parts;
   #inflating: Inflating | undefined;
 
   /** `limit`: bytes of the content, where they are known; more is {@link Damaged}. */
   constructor(limit: number | undefined) {
     this.#limit = limit;
+    this.#parts = new Parts(limit);
   }
 
   /** Bytes of the content, decompressed. */
@@ -52,17 +59,17 @@ export class Content {
   }
 
   /** The content; to be called once all has come. */
-  async finish(): Promise<Blob> {
+  async finish(): Promise<FileData> {
     await this.look();
     await this.#inflating?.end();
-    return this.#parts.blob();
+    return this.#parts.whole();
   }
 
   /** Forgets everything. */
   clear(): void {
     this.#inflating?.stop();
     this.#inflating = undefined;
-    this.#parts = new Parts();
+    this.#parts = new Parts(this.#limit);
     this.#head = [];
     this.received = 0;
     this.gzip = undefined;
@@ -90,10 +97,10 @@ export class Content {
   }
 
   #gather(chunk: Uint8Array<ArrayBuffer>): void {
-    this.#parts.add(chunk);
-    if (this.#limit !== undefined && this.#parts.length > this.#limit) {
+    if (this.#limit !== undefined && this.#parts.length + chunk.length > this.#limit) {
       throw new Damaged(`longer than the ${this.#limit} bytes of the index`);
     }
+    this.#parts.add(chunk);
   }
 }
 
@@ -152,21 +159,32 @@ async function damagedBy(work: Promise<unknown>): Promise<void> {
   }
 }
 
-/** Chunks as they come, moved into Blobs. */
+/** Chunks as they come: in one piece where that is not too long, else moved into Blobs. */
 class Parts {
   length = 0;
+  readonly #bytes: Uint8Array<ArrayBuffer> | undefined;
   readonly #gathered: Blob[] = [];
   #loose: Uint8Array<ArrayBuffer>[] = [];
   #looseLength = 0;
 
+  /** `limit`: bytes that come at most, where that is known. */
+  constructor(limit: number | undefined) {
+    if (limit !== undefined && limit <= AT_ONCE) this.#bytes = new Uint8Array(limit);
+  }
+
   add(chunk: Uint8Array<ArrayBuffer>): void {
-    this.#loose.push(chunk);
-    this.#looseLength += chunk.length;
+    if (this.#bytes === undefined) {
+      this.#loose.push(chunk);
+      this.#looseLength += chunk.length;
+    } else {
+      this.#bytes.set(chunk, this.length);
+    }
     this.length += chunk.length;
     if (this.#looseLength >= GATHERED) this.#gather();
   }
 
-  blob(): Blob {
+  whole(): FileData {
+    if (this.#bytes !== undefined) return this.#bytes.subarray(0, this.length);
     this.#gather();
     return new Blob(this.#gathered);
   }
@@ -176,4 +194,9 @@ class Parts {
     this.#loose = [];
     this.#looseLength = 0;
   }
+}
+
+/** Bytes of a file. */
+export function sizeOf(data: FileData): number {
+  return data instanceof Blob ? data.size : data.length;
 }

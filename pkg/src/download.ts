@@ -2,7 +2,7 @@
 // and hashed before anybody gets it.
 
 import { configuration } from './configure.js';
-import { Content, Damaged, WebPage } from './content.js';
+import { Content, Damaged, sizeOf, WebPage, type FileData } from './content.js';
 import { MultiheadError, reasonOf } from './errors.js';
 import { platform } from './platform.js';
 import { sha256 as hashOf } from './sha256.js';
@@ -32,15 +32,25 @@ export const patience = {
 /** A failure that another attempt may heal. */
 class Passing extends Error {}
 
-/**
- * Fetches the file; a gzip file gives its content. `progress` gets the bytes of the transfer so far (which may go
- * back when an attempt starts over). Rejects with the signal's reason when aborted.
- */
+/** As {@link fetchFile}, as a Blob. */
 export async function download(
   wanted: Wanted,
   signal: AbortSignal,
   progress: (bytes: number) => void,
 ): Promise<Blob> {
+  const data = await fetchFile(wanted, signal, progress);
+  return data instanceof Blob ? data : new Blob([data]);
+}
+
+/**
+ * Fetches the file; a gzip file gives its content. `progress` gets the bytes of the transfer so far (which may go
+ * back when an attempt starts over). Rejects with the signal's reason when aborted.
+ */
+export async function fetchFile(
+  wanted: Wanted,
+  signal: AbortSignal,
+  progress: (bytes: number) => void,
+): Promise<FileData> {
   const content = new Content(wanted.bytes);
   try {
     for (let attempt = 1; ; attempt++) {
@@ -138,7 +148,7 @@ function transferred(wanted: Wanted, content: Content): number {
 }
 
 /** The whole content, if it is what the index says. */
-async function checked(wanted: Wanted, content: Content, signal: AbortSignal): Promise<Blob> {
+async function checked(wanted: Wanted, content: Content, signal: AbortSignal): Promise<FileData> {
   const { bytes, gzipBytes, sha256 } = wanted;
   await content.look();
   const { gzip, received } = content;
@@ -146,9 +156,9 @@ async function checked(wanted: Wanted, content: Content, signal: AbortSignal): P
   if (whole !== undefined && received < whole) {
     throw new Passing(`the connection ended after ${received} of ${whole} bytes`);
   }
-  let blob: Blob;
+  let data: FileData;
   try {
-    blob = await content.finish();
+    data = await content.finish();
   } catch (thrown) {
     if (whole !== undefined || !(thrown instanceof Damaged)) throw thrown;
     content.clear();
@@ -156,13 +166,13 @@ async function checked(wanted: Wanted, content: Content, signal: AbortSignal): P
       cause: thrown,
     });
   }
-  if (bytes !== undefined && blob.size !== bytes) {
-    throw new Damaged(`its content has ${blob.size} bytes, by the index ${bytes}; ${REPLACED}`);
+  if (bytes !== undefined && sizeOf(data) !== bytes) {
+    throw new Damaged(`its content has ${sizeOf(data)} bytes, by the index ${bytes}; ${REPLACED}`);
   }
-  if (sha256 === undefined) return blob;
-  const got = await hashOf(blob);
+  if (sha256 === undefined) return data;
+  const got = await hashOf(data);
   signal.throwIfAborted();
-  if (got === sha256) return blob;
+  if (got === sha256) return data;
   throw new Damaged(
     `its SHA-256 begins with ${got.slice(0, 12)}, by the index with ${sha256.slice(0, 12)}; ${REPLACED}`,
   );

@@ -2,8 +2,8 @@
 
 import * as cache from './cache.js';
 import { configuration } from './configure.js';
-import { isGzip } from './content.js';
-import { download } from './download.js';
+import { isGzip, type FileData } from './content.js';
+import { fetchFile } from './download.js';
 import { MultiheadError, reasonOf } from './errors.js';
 import { probe } from './probe.js';
 import type { FoundModel, SourceFile } from './sources.js';
@@ -12,7 +12,7 @@ import type { Availability } from './types.js';
 export interface LoadedFile {
   name: string;
   role?: string;
-  blob: Blob;
+  data: FileData;
 }
 
 /** Models being downloaded now, by key. */
@@ -113,16 +113,16 @@ async function loadFile(
 ): Promise<LoadedFile> {
   const { origin, sha256 } = file;
   const named = { name: file.name, ...(file.role === undefined ? {} : { role: file.role }) };
-  if (origin instanceof Blob) return { ...named, blob: await unpacked(file.name, origin) };
+  if (origin instanceof Blob) return { ...named, data: await unpacked(file.name, origin) };
   const key = sha256 === undefined ? undefined : cache.cacheKey(origin, sha256);
   const kept = key === undefined ? undefined : await cache.get(key);
   signal.throwIfAborted();
   if (kept !== undefined && kept.size === file.bytes) {
     progress(transferOf(file) ?? kept.size);
-    return { ...named, blob: kept };
+    return { ...named, data: kept };
   }
-  const blob = await download({ ...file, url: origin }, signal, progress);
-  return { ...named, blob: key === undefined ? blob : await cache.keep(key, blob) };
+  const data = await fetchFile({ ...file, url: origin }, signal, progress);
+  return { ...named, data: key === undefined ? data : await cache.keep(key, data) };
 }
 
 /** The content of a Blob of the caller, which may be that of a gzip file. */

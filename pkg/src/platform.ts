@@ -1,5 +1,6 @@
 // What differs between a browser and Node: how a worker starts, and what addresses are relative to.
 
+import { AT_ONCE, type FileData } from './content.js';
 import type { FromWorker, ToWorker } from './protocol.js';
 
 /** A running worker, seen from the page. */
@@ -24,7 +25,7 @@ export interface Platform {
   spawn(events: WorkerEvents, url: URL | undefined): WorkerPort;
   readonly fetch: (url: URL, init: RequestInit) => Promise<Response>;
   /** A Blob in the form that this platform's worker reads by ranges, soonest. */
-  readable(blob: Blob): Promise<Blob | Uint8Array<ArrayBuffer>>;
+  readable(blob: Blob): Promise<FileData>;
 }
 
 function start(url: URL | undefined): Worker {
@@ -34,9 +35,6 @@ function start(url: URL | undefined): Worker {
   }
   return new Worker(url, { type: 'module', name: 'multihead' });
 }
-
-/** Largest Blob that a worker gets as bytes. */
-const AT_ONCE = 64 * 1024 * 1024;
 
 const browser: Platform = {
   base: () => (typeof document === 'undefined' ? location.href : document.baseURI),

@@ -1,15 +1,16 @@
 // SHA-256 of a Blob (FIPS 180-4). crypto.subtle is there only in secure contexts and wants the whole
 // input at once, so large files and plain-http pages take the streaming implementation below.
 
-const SUBTLE_LIMIT = 64 * 1024 * 1024;
+import { AT_ONCE, sizeOf, type FileData } from './content.js';
 
-/** Hexadecimal SHA-256 of `blob`. */
-export async function sha256(blob: Blob): Promise<string> {
+/** Hexadecimal SHA-256 of a file's content. */
+export async function sha256(data: FileData): Promise<string> {
   const subtle = insecure() ? undefined : crypto.subtle;
-  if (subtle !== undefined && blob.size <= SUBTLE_LIMIT) {
-    return hexadecimal(new Uint8Array(await subtle.digest('SHA-256', await blob.arrayBuffer())));
+  if (subtle !== undefined && sizeOf(data) <= AT_ONCE) {
+    const bytes = data instanceof Blob ? await data.arrayBuffer() : data;
+    return hexadecimal(new Uint8Array(await subtle.digest('SHA-256', bytes)));
   }
-  return sha256Streaming(blob);
+  return sha256Streaming(data instanceof Blob ? data : new Blob([data]));
 }
 
 function insecure(): boolean {

@@ -1,6 +1,7 @@
 // Models in memory: loaded once however many ask, shared by their users, loaded again after a trap.
 
 import { abortable } from './abort.js';
+import type { FileData } from './content.js';
 import { engine, type Engine } from './engine.js';
 import { loadFiles, totalBytes } from './loader.js';
 import { platform } from './platform.js';
@@ -152,8 +153,8 @@ export class SharedModel {
     const roles = translationRoles(this.found.id, loaded);
     const files = Object.fromEntries(
       await Promise.all(
-        Object.entries(roles).map(async ([role, { name, blob }]): Promise<[string, FileMessage]> => {
-          return [role, { name, data: await platform().readable(blob) }];
+        Object.entries(roles).map(async ([role, { name, data }]): Promise<[string, FileMessage]> => {
+          return [role, { name, data: await readable(data) }];
         }),
       ),
     ) as unknown as TranslationFiles;
@@ -176,6 +177,11 @@ export class SharedModel {
       throw thrown;
     }
   }
+}
+
+/** In the form that the platform's worker reads soonest. */
+async function readable(data: FileData): Promise<FileData> {
+  return data instanceof Blob ? platform().readable(data) : data;
 }
 
 /** Buffers that go over to the worker; Blobs are shared as they are. */
