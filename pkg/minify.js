@@ -23,6 +23,8 @@ for (const [folder, sourcemap] of /** @type {const} */ ([
     minifyWhitespace: true,
     minifySyntax: true,
     minifyIdentifiers: true,
+    // Errors, the console and polyfills show names of classes.
+    keepNames: true,
     legalComments: 'none',
     sourcemap,
     logLevel: 'warning',
