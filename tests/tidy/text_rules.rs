@@ -13,11 +13,11 @@ pub fn shape_violations(path: &str, text: &str, max_lines: usize) -> Vec<String>
     found
 }
 
-/// `tests/web*.rs` run in browsers and only there, all others natively and only there: so the
+/// `tests/web*.rs` run in browsers, `tests/node*.rs` in Node, all others natively, each only there: so the
 /// tests build for both targets without a list of names.
 pub fn target_violation(path: &str, text: &str) -> Option<String> {
     let name = path.strip_prefix("tests/").filter(|name| !name.contains('/'))?;
-    let wanted = match name.starts_with("web") {
+    let wanted = match name.starts_with("web") || name.starts_with("node") {
         true => "#![cfg(target_arch = \"wasm32\")]",
         false => "#![cfg(not(target_arch = \"wasm32\"))]",
     };

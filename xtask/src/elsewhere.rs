@@ -9,7 +9,9 @@ use crate::{
 };
 use anyhow::{Context, Result, bail};
 use std::{
-    env, fs,
+    env,
+    ffi::OsStr,
+    fs,
     io::{BufRead, BufReader},
     path::{Path, PathBuf},
     process::{Child, Stdio},
@@ -27,22 +29,26 @@ const LACKING: [(&str, &str); 5] = [
     ("/usr/aarch64-linux-gnu/lib/libstdc++.so.6", "libstdc++6-arm64-cross"),
 ];
 
-/// Installs what is lacking.
+/// Installs what is lacking. Where that may not be, the stages below say what they lack; all others go on.
 pub fn set_up(workspace: &Workspace) -> Result<String> {
+    npm::install(workspace, &folder(workspace))?;
+    let packages = lacking();
+    if packages.is_empty() {
+        return Ok("there already: WebKit, an Arm".to_owned());
+    }
+    match system_packages::install(&packages, "WebKit or an emulator of Arm for the tests") {
+        Ok(()) => Ok(format!("installed {}", packages.join(", "))),
+        Err(error) => Ok(format!("LACKING: {error:#}")),
+    }
+}
+
+/// Debian packages of what is not there.
+fn lacking() -> Vec<&'static str> {
     let is_there = |name: &str| match name.starts_with('/') {
         true => Path::new(name).exists(),
         false => find_program(None, &[name]).is_some(),
     };
-    let lacking = LACKING.iter().filter(|(name, _)| !is_there(name));
-    let packages: Vec<&str> = lacking.map(|(_, package)| *package).collect();
-    if !packages.is_empty() {
-        system_packages::install(&packages, "WebKit or an emulator of Arm for the tests")?;
-    }
-    npm::install(workspace, &folder(workspace))?;
-    Ok(match packages.as_slice() {
-        [] => "there already: WebKit, an Arm".to_owned(),
-        installed => format!("installed {}", installed.join(", ")),
-    })
+    LACKING.iter().filter(|(name, _)| !is_there(name)).map(|(_, package)| *package).collect()
 }
 
 fn folder(workspace: &Workspace) -> PathBuf {
@@ -51,8 +57,10 @@ fn folder(workspace: &Workspace) -> PathBuf {
 
 /// Every op, and one translation, in WebKit.
 pub fn webkit(workspace: &Workspace) -> Result<Outcome> {
-    let driver =
-        find_program(None, &["WebKitWebDriver"]).context("no WebKitWebDriver: run setup")?;
+    let programs = ["WebKitWebDriver", "Xvfb"].map(|name| find_program(None, &[name]));
+    let [Some(driver), Some(_)] = programs else {
+        return Ok(Outcome::Skipped("no WebKit: apt-get install webkit2gtk-driver xvfb"));
+    };
     let screen = Screen::open()?;
     let mut cargo = wasm_tests(workspace, "web_ops")?;
     cargo
@@ -62,7 +70,8 @@ pub fn webkit(workspace: &Workspace) -> Result<Outcome> {
         .env("WEBKIT_DISABLE_SANDBOX_THIS_IS_DANGEROUS", "1")
         .env("WASM_BINDGEN_TEST_ONLY_WEB", "1");
     run(&mut cargo)?;
-    npm::run_script(workspace, &folder(workspace), "test:webkit")?;
+    let display = [("DISPLAY", OsStr::new(&screen.name))];
+    npm::run_script_with(workspace, &folder(workspace), "test:webkit", &display)?;
     Ok(Outcome::Passed)
 }
 
@@ -102,6 +111,13 @@ impl Drop for Screen {
 pub fn arm64(workspace: &Workspace) -> Result<Outcome> {
     if env::consts::ARCH == "aarch64" {
         return Ok(Outcome::Skipped("this machine is one, and every other stage ran on it"));
+    }
+    let packages = lacking();
+    let needed = ["qemu-user-static", "libc6-arm64-cross", "libstdc++6-arm64-cross"];
+    if needed.iter().any(|package| packages.contains(package)) {
+        return Ok(Outcome::Skipped(
+            "no Arm: apt-get install qemu-user-static libc6-arm64-cross libstdc++6-arm64-cross",
+        ));
     }
     let bin = workspace.target.join("arm64-bin");
     let node = emulated_node(workspace, &bin)?;
