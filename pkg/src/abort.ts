@@ -1,4 +1,4 @@
-// Waiting with an AbortSignal.
+// Waiting with AbortSignals.
 
 /** `promise`, or a rejection with the signal's reason as soon as it is aborted. The work itself is not stopped. */
 export function abortable<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
@@ -13,4 +13,30 @@ export function abortable<T>(promise: Promise<T>, signal: AbortSignal | undefine
       signal.removeEventListener('abort', stop);
     });
   });
+}
+
+/**
+ * Does `work` under a signal that follows both. Once it is done they are let go of, however long they live:
+ * `AbortSignal.any` is missing in Node before 20.3 and in Safari before 17.4.
+ */
+export async function either<T>(
+  first: AbortSignal | undefined,
+  second: AbortSignal,
+  work: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  if (first === undefined) return work(second);
+  const both = new AbortController();
+  const stops = [first, second].map((signal) => {
+    const stop = (): void => {
+      both.abort(signal.reason);
+    };
+    if (signal.aborted) stop();
+    signal.addEventListener('abort', stop, { once: true });
+    return { signal, stop };
+  });
+  try {
+    return await work(both.signal);
+  } finally {
+    for (const { signal, stop } of stops) signal.removeEventListener('abort', stop);
+  }
 }

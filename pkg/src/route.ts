@@ -1,5 +1,6 @@
 // The way from one language to another: a model of the pair, or two in a row through English.
 
+import { either } from './abort.js';
 import { transferBytes } from './loader.js';
 import { chained } from './pivot.js';
 import { throughBoth } from './pivot-stream.js';
@@ -53,28 +54,31 @@ export class Route {
   async ready(signal?: AbortSignal, report?: (loaded: number) => void): Promise<LoadedInfo> {
     const models = this.#models;
     const stop = new AbortController();
-    const both = signal === undefined ? stop.signal : AbortSignal.any([signal, stop.signal]);
     const sizes = models.map(({ found }) => transferBytes(found));
     const weights = sizes.map((size) => (sizes.includes(undefined) ? 1 : (size ?? 1)));
     const whole = weights.reduce((sum, weight) => sum + weight, 0);
     const loaded = models.map(() => 0);
-    const running = models.map((model, place) =>
-      model.ready(both, (fraction) => {
-        loaded[place] = fraction;
-        const sum = loaded.reduce((total, part, index) => total + part * (weights[index] ?? 0), 0);
-        report?.(loaded.every((part) => part === 1) ? 1 : sum / whole);
-      }),
-    );
-    try {
-      const infos = (await Promise.all(running)).map(({ info }) => info);
-      const [info] = infos;
-      if (info === undefined) throw new Error('a route has a model');
-      return infos.every(({ precision }) => precision === 'int8') ? info : { ...info, precision: 'float32' };
-    } catch (thrown) {
-      // The other one is not needed alone.
-      stop.abort(thrown);
-      throw thrown;
-    }
+    return either(signal, stop.signal, async (both) => {
+      const running = models.map((model, place) =>
+        model.ready(both, (fraction) => {
+          loaded[place] = fraction;
+          const sum = loaded.reduce((total, part, index) => total + part * (weights[index] ?? 0), 0);
+          report?.(loaded.every((part) => part === 1) ? 1 : sum / whole);
+        }),
+      );
+      try {
+        const infos = (await Promise.all(running)).map(({ info }) => info);
+        const [info] = infos;
+        if (info === undefined) throw new Error('a route has a model');
+        return infos.every(({ precision }) => precision === 'int8')
+          ? info
+          : { ...info, precision: 'float32' };
+      } catch (thrown) {
+        // The other one is not needed alone.
+        stop.abort(thrown);
+        throw thrown;
+      }
+    });
   }
 
   /** Keeps the models in memory when nobody uses them. */

@@ -1,6 +1,6 @@
 // Translator: the W3C Translator API's shape over a model of this package.
 
-import { abortable } from './abort.js';
+import { abortable, either } from './abort.js';
 import { destroyed, invalid, notSupported } from './errors.js';
 import { language } from './languages.js';
 import { availabilityOf } from './loader.js';
@@ -92,9 +92,10 @@ export class Translator implements LoadedInfo, Destroyable {
   }
 
   async translate(text: string, options: TranslateCallOptions = {}): Promise<string> {
-    const { route, decoding, signal } = begin(this, text, options, 'translate()');
-    const [translated] = await route.run([text], 'text', { decoding, signal });
-    return translated ?? '';
+    return during(this, text, options, 'translate()', async (route, call) => {
+      const [translated] = await route.run([text], 'text', call);
+      return translated ?? '';
+    });
   }
 
   /**
@@ -106,14 +107,17 @@ export class Translator implements LoadedInfo, Destroyable {
     return new ReadableStream<string>({
       start: (controller) => {
         const work = async (): Promise<void> => {
-          const { route, decoding, signal } = begin(this, text, options, 'translateStreaming()');
-          await route.run([text], 'stream', {
-            decoding,
-            signal: AbortSignal.any([signal, cancelled.signal]),
-            piece: (piece) => {
-              controller.enqueue(piece);
-            },
-          });
+          await during(this, text, options, 'translateStreaming()', (route, { decoding, signal }) =>
+            either(signal, cancelled.signal, (both) =>
+              route.run([text], 'stream', {
+                decoding,
+                signal: both,
+                piece: (piece) => {
+                  controller.enqueue(piece);
+                },
+              }),
+            ),
+          );
           controller.close();
         };
         work().catch((reason: unknown) => {
@@ -134,9 +138,10 @@ export class Translator implements LoadedInfo, Destroyable {
     checkNames(options, ['signal', 'html', 'attention'], 'Translator.translateDetailed()');
     const { attention, ...others } = options;
     if (attention !== undefined && attention !== false) throw notSupported('attention');
-    const { route, decoding, signal } = begin(this, text, others, 'translateDetailed()');
-    const [translation] = await route.run([text], 'detail', { decoding, signal });
-    return translation ?? { text: '', sentences: [] };
+    return during(this, text, others, 'translateDetailed()', async (route, call) => {
+      const [translation] = await route.run([text], 'detail', call);
+      return translation ?? { text: '', sentences: [] };
+    });
   }
 
   /** Attention of a given pair of texts. */
@@ -150,8 +155,9 @@ export class Translator implements LoadedInfo, Destroyable {
 
   /** Tokens of the text. */
   async measureInputUsage(text: string, options: { signal?: AbortSignal } = {}): Promise<number> {
-    const { route, signal } = begin(this, text, options, 'measureInputUsage()');
-    return route.measure(text, signal);
+    return during(this, text, options, 'measureInputUsage()', (route, { signal }) =>
+      route.measure(text, signal),
+    );
   }
 
   /** Stops its open calls and frees the model, unless others use it. */
@@ -179,18 +185,20 @@ export async function detailInPieces(
   signal: AbortSignal,
   piece: (text: string) => void,
 ): Promise<Translation> {
-  const { route, decoding, signal: stop } = begin(translator, text, { signal }, 'translateDetailed()');
-  const [translation] = await route.run([text], 'pieces-and-detail', { decoding, signal: stop, piece });
-  return translation ?? { text: '', sentences: [] };
+  return during(translator, text, { signal }, 'translateDetailed()', async (route, call) => {
+    const [translation] = await route.run([text], 'pieces-and-detail', { ...call, piece });
+    return translation ?? { text: '', sentences: [] };
+  });
 }
 
-/** The checks at the start of every call, and the signal that stops it. */
-function begin(
+/** Every call: its checks, and `work` under the signal that stops it. */
+async function during<T>(
   translator: Translator,
   text: unknown,
   options: TranslateCallOptions,
   method: string,
-): { route: Route; decoding: DecodingOptions; signal: AbortSignal } {
+  work: (route: Route, call: { decoding: DecodingOptions; signal: AbortSignal }) => Promise<T>,
+): Promise<T> {
   checkText(text);
   const allowed = method === 'measureInputUsage()' ? ['signal'] : ['signal', 'html'];
   checkNames(options, allowed, `Translator.${method}`);
@@ -200,6 +208,6 @@ function begin(
   if (state === undefined) throw invalid('this', 'not a Translator');
   const life = state.life.signal;
   if (life.aborted) throw destroyed('Translator');
-  const signal = options.signal === undefined ? life : AbortSignal.any([options.signal, life]);
-  return { route: state.route, decoding: state.decoding, signal };
+  const { route, decoding } = state;
+  return either(options.signal, life, (signal) => work(route, { decoding, signal }));
 }
