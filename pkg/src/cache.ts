@@ -1,11 +1,15 @@
-// Cache Storage for model files. Only files whose hash was checked come in. Nothing here can fail a load:
-// private windows, full disks and blocked storage cost a warning, once.
+// Cache Storage for model files, of which only those come in whose hash was checked, and for the index that they are
+// checked by, as it was at the last visit. Nothing here can fail a load: private windows, full disks and blocked
+// storage cost a warning, once.
 
 import { configuration } from './configure.js';
 import { sizeOf, type FileData } from './content.js';
 import { reasonOf } from './errors.js';
 
 const NAME = 'multihead-models';
+
+/** The query parameter of a key that holds the hash. */
+const HASH = 'sha256';
 
 let warned = false;
 
@@ -30,8 +34,26 @@ async function attempt<T>(work: (cache: Cache) => Promise<T>): Promise<T | undef
 export function cacheKey(url: URL, sha256: string): string {
   const key = new URL(url);
   key.hash = '';
-  key.searchParams.set('sha256', sha256);
+  key.searchParams.set(HASH, sha256);
   return key.href;
+}
+
+/** What the keys of one address have in common, whatever its content. */
+function addressOf(url: URL | string): string {
+  const address = new URL(url);
+  address.hash = '';
+  // Also for a query that is written otherwise than keys are.
+  address.searchParams.set(HASH, '');
+  return address.href;
+}
+
+/** Removes every version of the file at `address` but that of the key `but`; whether there was one. */
+async function removeVersions(cache: Cache, address: string, but?: string): Promise<boolean> {
+  let any = false;
+  for (const { url } of await cache.keys()) {
+    if (url !== but && addressOf(url) === address) any = (await cache.delete(url)) || any;
+  }
+  return any;
 }
 
 export async function has(key: string): Promise<boolean> {
@@ -43,16 +65,22 @@ export function get(key: string): Promise<Blob | undefined> {
   return attempt(async (cache) => (await cache.match(key))?.blob());
 }
 
-/** Keeps the file. Instead of a Blob it returns the kept copy, so that the downloaded one can leave memory. A write that fails keeps nothing. */
+/**
+ * Keeps the file, in the place of other versions of it. Instead of a Blob it returns the kept copy, so that the
+ * downloaded one can leave memory. A write that fails keeps nothing.
+ */
 export async function keep(key: string, data: FileData): Promise<FileData> {
   const size = sizeOf(data);
   const kept = await attempt(async (cache) => {
     await cache.put(key, new Response(data, { headers: { 'content-length': String(size) } }));
+    // One that stays takes room, no more.
+    await removeVersions(cache, addressOf(key), key).catch(() => undefined);
     return data instanceof Blob ? (await cache.match(key))?.blob() : undefined;
   });
   return kept?.size === size ? kept : data;
 }
 
-export async function remove(key: string): Promise<boolean> {
-  return (await attempt((cache) => cache.delete(key))) ?? false;
+/** Removes whatever is kept of the file at the address; whether anything was. */
+export async function remove(url: URL): Promise<boolean> {
+  return (await attempt((cache) => removeVersions(cache, addressOf(url)))) ?? false;
 }

@@ -1,9 +1,8 @@
 // The model index (`index.json` in the model folder): which models there are, their files, sizes and hashes.
 
 import * as cache from './cache.js';
-import { configuration } from './configure.js';
-import { MultiheadError, reasonOf } from './errors.js';
-import { platform } from './platform.js';
+import { download } from './download.js';
+import { MultiheadError } from './errors.js';
 
 /** A file of an index record. */
 export interface CatalogueFile {
@@ -37,26 +36,38 @@ export interface CatalogueModel {
 
 const opened = new Map<string, Promise<CatalogueModel[]>>();
 
+function address(base: URL): URL {
+  return new URL('index.json', base);
+}
+
 /** The models of `<base>index.json`, fetched once per page; after a failure the next call tries again. */
 export function catalogue(base: URL): Promise<CatalogueModel[]> {
-  const url = new URL('index.json', base);
+  const url = address(base);
   const known = opened.get(url.href);
   if (known !== undefined) return known;
   const models = open(url);
   opened.set(url.href, models);
-  models.catch(() => opened.delete(url.href));
+  models.catch(() => {
+    if (opened.get(url.href) === models) opened.delete(url.href);
+  });
   return models;
 }
 
-/** The index from the network; without one, as it was at the last visit. */
+/** Has the next call fetch the index anew: its files are not what it says. */
+export function forget(base: URL): void {
+  opened.delete(address(base).href);
+}
+
+/** The index from the network; where that or the server fails, as it was at the last visit. */
 async function open(url: URL): Promise<CatalogueModel[]> {
   const key = cache.cacheKey(url, 'index');
   let text: string;
   try {
     text = await fetchText(url);
   } catch (thrown) {
-    const kept = thrown instanceof TypeError ? await cache.get(key) : undefined;
-    if (kept === undefined) throw unreachable(url, thrown);
+    const failed = thrown instanceof MultiheadError && thrown.code === 'download-failed';
+    const kept = failed ? await cache.get(key) : undefined;
+    if (kept === undefined) throw thrown;
     return parseCatalogue(url, await kept.text());
   }
   const models = parseCatalogue(url, text);
@@ -64,23 +75,20 @@ async function open(url: URL): Promise<CatalogueModel[]> {
   return models;
 }
 
+/** One attempt: a second one would keep waiting those who have a copy, and the next call makes it. */
 async function fetchText(url: URL): Promise<string> {
-  const response = await (configuration().fetch ?? platform().fetch)(url, { cache: 'no-cache' });
-  if (!response.ok) {
-    throw new MultiheadError(
-      `no model index at ${url.href} (status ${response.status}). Put the models there, or say where they are by configure({ modelBase })`,
-      { code: 'model-not-found', file: 'index.json' },
-    );
+  const advice = 'put the models there, or say where they are by configure({ modelBase })';
+  const wanted = { name: 'index.json', url, advice, tries: 1, cache: 'no-cache' } as const;
+  try {
+    return await (await download(wanted, new AbortController().signal, () => undefined)).text();
+  } catch (cause) {
+    if (!(cause instanceof MultiheadError) || cause.code !== 'model-not-found') throw cause;
+    throw new MultiheadError(`no model index: ${cause.message}`, {
+      code: cause.code,
+      file: 'index.json',
+      cause,
+    });
   }
-  return response.text();
-}
-
-function unreachable(url: URL, thrown: unknown): MultiheadError {
-  if (thrown instanceof MultiheadError) return thrown;
-  return new MultiheadError(
-    `the model index ${url.href} could not be fetched: ${reasonOf(thrown)}. Is the network there, and does the page's connect-src allow it?`,
-    { code: 'download-failed', file: 'index.json', cause: thrown },
-  );
 }
 
 /** The models that an index of ours lists; `url` is where it came from, for the errors. */
@@ -150,6 +158,7 @@ function readPacked(entry: unknown): Packed | undefined {
   return fine ? { name, bytes, sha256 } : undefined;
 }
 
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null;
+/** Whether the value is an object of JSON. */
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,9 +1,10 @@
 // One file from the network: checked for being the file, counted, retried and resumed, decompressed as it comes,
 // and hashed before anybody gets it.
 
+import { abortable } from './abort.js';
 import { configuration } from './configure.js';
 import { Content, Damaged, sizeOf, WebPage, type FileData } from './content.js';
-import { MultiheadError, reasonOf } from './errors.js';
+import { MultiheadError, networkFault } from './errors.js';
 import { platform } from './platform.js';
 import { sha256 as hashOf } from './sha256.js';
 
@@ -17,6 +18,10 @@ export interface Wanted {
   gzipBytes?: number;
   /** Where to say otherwise what the address is; by default that is configure(). */
   advice?: string;
+  /** Attempts before giving up; by default `patience.tries`. */
+  tries?: number;
+  /** How the browser's HTTP cache is used; by default by whether the content can be checked. */
+  cache?: RequestCache;
 }
 
 /** How patient a download is. Tests shorten it. */
@@ -61,7 +66,8 @@ export async function fetchFile(
         signal.throwIfAborted();
         const error = named(wanted, thrown, content);
         if (!(error instanceof Passing)) throw error;
-        if (attempt >= patience.tries) throw failed(wanted, error.message, 'download-failed', error.cause);
+        if (attempt >= (wanted.tries ?? patience.tries))
+          throw failed(wanted, error.message, 'download-failed', error.cause);
         await pause(patience.pause * 2 ** (attempt - 1), signal);
       }
     }
@@ -83,10 +89,7 @@ function named(wanted: Wanted, thrown: unknown, content: Content): Error {
   if (thrown instanceof WebPage) {
     return failed(wanted, `a web page came instead of the file; ${advice(wanted)}`, 'model-not-found');
   }
-  // fetch and the stream report every network fault as a TypeError
-  const deeper = thrown instanceof Error && thrown.cause instanceof Error ? `: ${thrown.cause.message}` : '';
-  const page = typeof document === 'undefined' ? '' : ", and does the page's connect-src allow the address";
-  return new Passing(`${reasonOf(thrown)}${deeper}. Is the network there${page}?`, { cause: thrown });
+  return new Passing(networkFault(thrown), { cause: thrown });
 }
 
 /** Takes one answer of the server. */
@@ -115,7 +118,7 @@ async function receive(
     const reader = body.getReader();
     try {
       for (;;) {
-        const { done, value } = await reader.read();
+        const { done, value } = await abortable(reader.read(), attempt.signal);
         if (done) return;
         listen();
         await content.add(value);
@@ -123,7 +126,7 @@ async function receive(
       }
     } catch (thrown) {
       // What is wrong with the content ends the transfer; one that broke has ended.
-      await reader.cancel().catch(() => undefined);
+      void reader.cancel().catch(() => undefined);
       throw thrown;
     }
   } catch (thrown) {
@@ -190,7 +193,9 @@ async function respond(
   const { received } = content;
   const headers: Record<string, string> = received > 0 ? { range: `bytes=${received}-` } : {};
   const fetching = configuration().fetch ?? platform().fetch;
-  const response = await fetching(wanted.url, { signal, headers, cache: httpCache(wanted) });
+  const asked = fetching(wanted.url, { signal, headers, cache: wanted.cache ?? httpCache(wanted) });
+  // A fetch of the page's own may not listen to the signal.
+  const response = await abortable(asked, signal);
   const { status, body } = response;
   const range = response.headers.get('content-range');
   if (received > 0 && status === 206 && range?.startsWith(`bytes ${received}-`) === true) {
@@ -198,14 +203,22 @@ async function respond(
   } else {
     content.clear();
   }
+  const refusal = refused(wanted, response);
+  if (refusal === undefined && body !== null) return body;
+  // Left open, it would hold its connection.
+  void body?.cancel().catch(() => undefined);
+  throw refusal ?? failed(wanted, `status ${status} without a body`, 'download-failed');
+}
+
+/** Why the answer is not the file; undefined where it may be. */
+function refused(wanted: Wanted, { ok, status, headers }: Response): Error | undefined {
   if (status === 404 || status === 410) {
-    throw failed(wanted, `status ${status}; ${advice(wanted)}`, 'model-not-found');
+    return failed(wanted, `status ${status}; ${advice(wanted)}`, 'model-not-found');
   }
-  if (status === 416) throw new Passing('the server refused to resume');
-  if (status >= 500 || status === 429 || status === 408) throw new Passing(`status ${status}`);
-  if (!response.ok || body === null) throw failed(wanted, `status ${status}`, 'download-failed');
-  if (response.headers.get('content-type')?.startsWith('text/html') === true) throw new WebPage();
-  return body;
+  if (status === 416) return new Passing('the server refused to resume');
+  if (status >= 500 || status === 429 || status === 408) return new Passing(`status ${status}`);
+  if (!ok) return failed(wanted, `status ${status}`, 'download-failed');
+  return headers.get('content-type')?.startsWith('text/html') === true ? new WebPage() : undefined;
 }
 
 /**

@@ -78,3 +78,10 @@ export function shown(value: unknown): string {
 export function reasonOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }
+
+/** Why an address could not be reached, and what to look at: fetch and its streams say little of the network's faults. */
+export function networkFault(thrown: unknown): string {
+  const deeper = thrown instanceof Error && thrown.cause instanceof Error ? `: ${thrown.cause.message}` : '';
+  const page = typeof document === 'undefined' ? '' : ", and does the page's connect-src allow the address";
+  return `${reasonOf(thrown)}${deeper}. Is the network there${page}?`;
+}

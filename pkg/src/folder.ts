@@ -12,22 +12,44 @@ const found = new Map<string, Promise<FoundModel>>();
 export function folder(place: URL): Promise<FoundModel> {
   const known = found.get(place.href);
   if (known !== undefined) return known;
-  const model = look(place);
+  const forget = (): void => {
+    if (found.get(place.href) === model) found.delete(place.href);
+  };
+  const model = look(place).then((looked) => ({
+    ...looked,
+    forget: () => {
+      forget();
+      looked.forget?.();
+    },
+  }));
   found.set(place.href, model);
-  model.catch(() => found.delete(place.href));
+  model.catch(forget);
   return model;
 }
 
-/** By the index beside the folder (`…/models/en-pt/` by `…/models/index.json`), the one in it, or names. */
+/**
+ * By the index beside the folder (`…/models/en-pt/` by `…/models/index.json`), the one in it, or names. A model of the
+ * folder's name that the index beside it has elsewhere comes after the folder's own.
+ */
 async function look(place: URL): Promise<FoundModel> {
   const base = new URL('../', place);
-  const id = decodeURIComponent(place.pathname.slice(base.pathname.length, -1));
+  const id = decoded(place.pathname.slice(base.pathname.length, -1));
   const beside = await indexed(base);
-  const listed = beside.find((model) => new URL(model.base, base).href === place.href || model.id === id);
+  const listed = beside.find((model) => new URL(model.base, base).href === place.href);
   if (listed !== undefined) return fromCatalogue(listed, base);
   const [own, ...others] = await indexed(place);
   if (own !== undefined && others.length === 0) return fromCatalogue(own, place);
-  return byNames(place, id);
+  const elsewhere = beside.find((model) => model.id === id);
+  return elsewhere === undefined ? byNames(place, id) : fromCatalogue(elsewhere, base);
+}
+
+/** A folder's name as it is written; one with a lone "%" stays as it is. */
+function decoded(name: string): string {
+  try {
+    return decodeURIComponent(name);
+  } catch {
+    return name;
+  }
 }
 
 /** The models of an index; none where there is no index. */
@@ -74,10 +96,11 @@ async function firstOf(place: URL, names: readonly string[]): Promise<SourceFile
     for (const ending of ['', '.gz']) {
       const origin = new URL(`${name}${ending}`, place);
       const there = await probe(origin).catch((cause: unknown) => {
-        throw new MultiheadError(
-          `${origin.href} could not be asked for: ${reasonOf(cause)}. Is the network there, and does the page's connect-src allow it?`,
-          { code: 'download-failed', file: name, cause },
-        );
+        throw new MultiheadError(`${origin.href} could not be asked for: ${reasonOf(cause)}`, {
+          code: 'download-failed',
+          file: name,
+          cause,
+        });
       });
       if (there === undefined) continue;
       return { name, origin, ...(there.bytes === undefined ? {} : { transferBytes: there.bytes }) };

@@ -1,8 +1,9 @@
 // All files of a model: from the cache, the network or the caller, with one progress over all of them.
 
+import { either } from './abort.js';
 import * as cache from './cache.js';
 import { configuration } from './configure.js';
-import { isGzip, type FileData } from './content.js';
+import { isGzip, sizeOf, type FileData } from './content.js';
 import { fetchFile } from './download.js';
 import { MultiheadError, reasonOf } from './errors.js';
 import { probe } from './probe.js';
@@ -21,6 +22,12 @@ const downloading = new Map<string, number>();
 /** Bytes of all files, or undefined while one of them is unknown. */
 export function totalBytes({ files }: FoundModel): number | undefined {
   return sum(files.map(({ bytes }) => bytes));
+}
+
+/** Bytes that the files take at the least: what a file that no index describes takes is known once it is here. */
+export function leastBytes({ files }: FoundModel): number {
+  const parts = files.map(({ loadedBytes, bytes, transferBytes: told }) => loadedBytes ?? bytes ?? told ?? 0);
+  return sum(parts) ?? 0;
 }
 
 /** Bytes that are transferred for all files: those of the gzip file where there is one. */
@@ -53,25 +60,31 @@ function sum(parts: readonly (number | undefined)[]): number | undefined {
   return total;
 }
 
+/** Rejects a model that memory has no room for, as far as its size is known. */
+function checkLimit(model: FoundModel, beside: number): void {
+  const { memoryLimit: limit } = configuration();
+  const size = leastBytes(model);
+  if (limit === undefined || size + beside <= limit) return;
+  const others = beside > 0 ? ` and the others ${beside}` : '';
+  throw new MultiheadError(
+    `${model.id} has ${size} bytes${others}, memoryLimit is ${limit}. Use a smaller model, unload() others or raise the limit`,
+    { code: 'out-of-memory', option: 'memoryLimit' },
+  );
+}
+
 /**
- * Loads every file. `progress` gets the fraction of all bytes to transfer, from 0 to 1; `beside` are the bytes that other
- * models take.
+ * Loads every file. `progress` gets the fraction of all bytes to transfer, from 0 to 1; `beside` says the bytes that
+ * other models take.
  */
 export async function loadFiles(
   model: FoundModel,
   signal: AbortSignal,
   progress: (loaded: number) => void,
-  beside = 0,
+  beside: () => number,
 ): Promise<LoadedFile[]> {
-  const size = totalBytes(model);
-  const limit = configuration().memoryLimit;
-  if (limit !== undefined && size !== undefined && size + beside > limit) {
-    const others = beside > 0 ? ` and the others ${beside}` : '';
-    throw new MultiheadError(
-      `${model.id} has ${size} bytes${others}, memoryLimit is ${limit}. Use a smaller model, unload() others or raise the limit`,
-      { code: 'out-of-memory', option: 'memoryLimit' },
-    );
-  }
+  checkLimit(model, beside());
+  // Of two whose sizes are known the first has its room from here on; the other is gone in a moment.
+  const isKnown = totalBytes(model) !== undefined;
   let total: number | undefined;
   const received = new Map<SourceFile, number>();
   const report = (file: SourceFile, bytes: number): void => {
@@ -80,24 +93,35 @@ export async function loadFiles(
   };
   // The first failure stops the other files.
   const stop = new AbortController();
-  const both = AbortSignal.any([signal, stop.signal]);
   progress(0);
   downloading.set(model.key, (downloading.get(model.key) ?? 0) + 1);
   try {
-    await ask(model, both);
-    both.throwIfAborted();
-    total = transferBytes(model);
-    const files = await Promise.all(
-      model.files.map((file) =>
-        loadFile(file, both, (bytes) => {
-          report(file, bytes);
-        }),
-      ),
-    );
-    progress(1);
-    return files;
+    return await either(signal, stop.signal, async (both) => {
+      try {
+        await ask(model, both);
+        both.throwIfAborted();
+        if (!isKnown) checkLimit(model, beside());
+        total = transferBytes(model);
+        const files = await Promise.all(
+          model.files.map((file) =>
+            loadFile(file, both, (bytes) => {
+              report(file, bytes);
+            }),
+          ),
+        );
+        checkLimit(model, beside());
+        progress(1);
+        return files;
+      } catch (thrown) {
+        stop.abort();
+        throw thrown;
+      }
+    });
   } catch (thrown) {
-    stop.abort();
+    const isOutdated =
+      thrown instanceof MultiheadError &&
+      (thrown.code === 'model-corrupt' || thrown.code === 'model-not-found');
+    if (isOutdated) model.forget?.();
     throw thrown;
   } finally {
     const others = (downloading.get(model.key) ?? 1) - 1;
@@ -113,7 +137,11 @@ async function loadFile(
 ): Promise<LoadedFile> {
   const { origin, sha256 } = file;
   const named = { name: file.name, ...(file.role === undefined ? {} : { role: file.role }) };
-  if (origin instanceof Blob) return { ...named, data: await unpacked(file.name, origin) };
+  if (origin instanceof Blob) {
+    const content = await unpacked(file.name, origin);
+    file.loadedBytes = content.size;
+    return { ...named, data: content };
+  }
   const key = sha256 === undefined ? undefined : cache.cacheKey(origin, sha256);
   const kept = key === undefined ? undefined : await cache.get(key);
   signal.throwIfAborted();
@@ -122,6 +150,7 @@ async function loadFile(
     return { ...named, data: kept };
   }
   const data = await fetchFile({ ...file, url: origin }, signal, progress);
+  file.loadedBytes = sizeOf(data);
   return { ...named, data: key === undefined ? data : await cache.keep(key, data) };
 }
 
@@ -156,9 +185,10 @@ export async function isKept(model: FoundModel): Promise<boolean> {
   return kept.every(Boolean);
 }
 
-/** Removes the kept files; whether there were any. */
-export async function removeKept(model: FoundModel): Promise<boolean> {
-  const removed = await Promise.all(cacheKeys(model).map(cache.remove));
+/** Removes what is kept of the files, in whatever version; whether there was anything. */
+export async function removeKept({ files }: FoundModel): Promise<boolean> {
+  const addresses = files.flatMap(({ origin }) => (origin instanceof Blob ? [] : [origin]));
+  const removed = await Promise.all(addresses.map(cache.remove));
   return removed.some(Boolean);
 }
 

@@ -1,21 +1,57 @@
-// Whether a file is there and how large it is, without fetching it. Sizes are for the progress only: what a server
-// says may be of a compressed transfer.
+// Whether a file is there and how large it is, without fetching it. Sizes are those of the transfer: what a server
+// says may be of a compressed one.
 
+import { abortable, either } from './abort.js';
 import { configuration } from './configure.js';
+import { patience } from './download.js';
+import { networkFault } from './errors.js';
 import { platform } from './platform.js';
 
-/** The size of the transfer, undefined in it where the server does not say; undefined if there is no such file. */
-export async function probe(
-  url: URL,
-  signal?: AbortSignal,
-): Promise<{ bytes: number | undefined } | undefined> {
+/** What a server says of a file that is there; it may not say the size. */
+export interface There {
+  bytes: number | undefined;
+}
+
+/**
+ * What the server says of the file; undefined if there is no such file. Rejects where it does not say either, or
+ * nothing for `patience.silence`.
+ */
+export async function probe(url: URL, signal?: AbortSignal): Promise<There | undefined> {
+  const limit = new AbortController();
+  const timer = setTimeout(() => {
+    limit.abort(new Error(`nothing came for ${patience.silence / 1000} s`));
+  }, patience.silence);
+  try {
+    return await either(signal, limit.signal, async (both) => {
+      const head = await ask(url, 'HEAD', both);
+      const { status } = head;
+      // A server that knows no HEAD is asked for the file, and its answer let go of.
+      return there(status === 405 || status === 501 ? await ask(url, 'GET', both) : head);
+    });
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** The answer's head. */
+async function ask(url: URL, method: 'HEAD' | 'GET', signal: AbortSignal): Promise<Response> {
   const fetching = configuration().fetch ?? platform().fetch;
-  const { ok, headers } = await fetching(url, {
-    method: 'HEAD',
-    ...(signal === undefined ? {} : { signal }),
-  });
+  let response: Response;
+  try {
+    response = await abortable(fetching(url, { method, signal }), signal);
+  } catch (cause) {
+    signal.throwIfAborted();
+    throw new Error(networkFault(cause), { cause });
+  }
+  void response.body?.cancel().catch(() => undefined);
+  return response;
+}
+
+function there({ ok, status, headers }: Response): There | undefined {
+  if (status === 404 || status === 410) return undefined;
+  if (!ok) throw new Error(`status ${status}`);
   // Sites of one page answer every address with it.
-  if (!ok || headers.get('content-type')?.startsWith('text/html') === true) return undefined;
+  if (headers.get('content-type')?.startsWith('text/html') === true) return undefined;
   const length = Number(headers.get('content-length') ?? NaN);
   return { bytes: Number.isSafeInteger(length) && length > 0 ? length : undefined };
 }

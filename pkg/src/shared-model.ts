@@ -3,7 +3,7 @@
 import { abortable } from './abort.js';
 import type { FileData } from './content.js';
 import { engine, type Engine } from './engine.js';
-import { loadFiles, totalBytes } from './loader.js';
+import { leastBytes, loadFiles } from './loader.js';
 import { platform } from './platform.js';
 import type { FileMessage, TranslationFiles } from './protocol.js';
 import { translationRoles, type FoundModel } from './sources.js';
@@ -33,7 +33,8 @@ let nextNumber = 1;
 export class SharedModel {
   /** Stays in memory without users (because translate() used it) until unload(). */
   kept = false;
-  readonly found: FoundModel;
+  /** As it was found by the last who asked before it was loaded: an index may have changed since. */
+  found: FoundModel;
   readonly #precision: Precision;
   readonly #key: string;
   #users = 0;
@@ -50,6 +51,7 @@ export class SharedModel {
     const key = `${precision} ${found.key}`;
     const model = all.get(key) ?? new SharedModel(found, precision, key);
     all.set(key, model);
+    if (model.#loading === undefined) model.found = found;
     model.#users++;
     return model;
   }
@@ -64,7 +66,7 @@ export class SharedModel {
   }
 
   get bytes(): number {
-    return totalBytes(this.found) ?? 0;
+    return leastBytes(this.found);
   }
 
   /** Bytes that it takes or is about to take. */
@@ -140,7 +142,6 @@ export class SharedModel {
 
   async #start(loading: Loading): Promise<RunningModel> {
     const { signal } = loading.stop;
-    const beside = SharedModel.every().reduce((sum, other) => sum + (other === this ? 0 : other.#taken), 0);
     const loaded = await loadFiles(
       this.found,
       signal,
@@ -148,7 +149,7 @@ export class SharedModel {
         loading.loaded = fraction;
         for (const report of loading.reports) report(fraction);
       },
-      beside,
+      () => SharedModel.every().reduce((sum, other) => sum + (other === this ? 0 : other.#taken), 0),
     );
     const roles = translationRoles(this.found.id, loaded);
     const files = Object.fromEntries(

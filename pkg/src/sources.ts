@@ -1,6 +1,6 @@
 // The files of a model: from a record of an index, or as the caller gives them.
 
-import type { CatalogueModel } from './catalogue.js';
+import { type CatalogueModel, forget } from './catalogue.js';
 import { absolute } from './configure.js';
 import { invalid, MultiheadError } from './errors.js';
 import type { FileRole } from './protocol.js';
@@ -17,8 +17,10 @@ export interface SourceFile {
   bytes?: number;
   sha256?: string;
   gzipBytes?: number;
-  /** Size of the transfer as the server says it, for the progress only. */
+  /** Size of the transfer as the server says it: of content that no index describes, the least it may have. */
   transferBytes?: number;
+  /** Size of the content as it was when it was last loaded. */
+  loadedBytes?: number;
 }
 
 /** A model found: `key` is the same for the same files. */
@@ -28,6 +30,8 @@ export interface FoundModel {
   from?: string;
   to?: string;
   files: SourceFile[];
+  /** Has it looked for anew by the next call: its files are not, or no longer, what it says. */
+  forget?: () => void;
 }
 
 /** Numbers given Blobs apart, so that two models by name with equal names stay two. */
@@ -45,6 +49,9 @@ export function fromCatalogue(model: CatalogueModel, base: URL): FoundModel {
   return {
     id: model.id,
     key: place.href,
+    forget: () => {
+      forget(base);
+    },
     ...(model.from === undefined ? {} : { from: model.from }),
     ...(model.to === undefined ? {} : { to: model.to }),
     files: model.files.map(({ gzip, ...file }) => ({
