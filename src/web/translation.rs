@@ -3,6 +3,7 @@
 use super::blob_file::BlobFile;
 use super::error::{invalid, set, to_js};
 use super::options::{decoding_options, load_options};
+use super::threads::pool;
 use crate::error::Error;
 use crate::formats::ByteSource;
 use crate::tasks::translation::{self as task, Cpu, Precision};
@@ -55,7 +56,7 @@ impl TranslationModel {
             shortlist: file(files, "shortlist")?,
         };
         let options = load_options(options)?;
-        let translator = task::Translator::load(Cpu::new(), files, options);
+        let translator = task::Translator::load(Cpu::with_pool(pool()), files, options);
         let translator = Rc::new(translator.map_err(|error| to_js(&error))?);
         reserve_working_memory();
         Ok(Self { translator })

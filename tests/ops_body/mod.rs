@@ -134,7 +134,7 @@ fn same<L: Lanes>(run: &impl Run, first: &[f32], what: &str) {
     assert!(is_same, "{what}: {} and {}", Native::NAME, L::NAME);
 }
 
-/// Runs on every kind of lanes, each twice on one device, and asks for the same bits.
+/// Runs on every kind of lanes, each twice on one device, and on threads; asks for the same bits.
 pub fn run_all(run: &impl Run, what: &str) -> Vec<f32> {
     let bits = |values: &[f32]| values.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
     let mut native = Cpu::<Native>::new();
@@ -145,6 +145,13 @@ pub fn run_all(run: &impl Run, what: &str) -> Vec<f32> {
     same::<Scalar<SignedDot>>(run, &first, what);
     same::<Scalar<UnsignedDot>>(run, &first, what);
     same::<Scalar<SaturatingDot>>(run, &first, what);
+    #[cfg(not(target_arch = "wasm32"))]
+    for threads in [2, 3] {
+        // However small the op is, it is shared.
+        let crew = multihead::backend::cpu::pool::Threads::start(threads);
+        let mut shared = Cpu::<Native>::with_pool(crew.pool()).sharing_from(0);
+        assert_eq!(bits(&first), bits(&run.run(&mut shared)), "{what}: on {threads} threads");
+    }
     let hash = bits(&first).iter().fold(RESULTS.load(Relaxed), |hash, &bits| {
         (hash.rotate_left(5) ^ u64::from(bits)).wrapping_mul(0x9e37_79b9_7f4a_7c15)
     });

@@ -7,7 +7,7 @@ use crate::{
     process::{command, find_program, run},
     setup::{self, Purpose},
     tools,
-    wasm_toolchain::{TARGET, WasmToolchain},
+    variants::{self, VARIANTS, Variant},
     workspace::Workspace,
 };
 use anyhow::{Context, Result};
@@ -19,8 +19,8 @@ use std::{
 
 pub const COMMAND: Subcommand = Subcommand {
     name: "build",
-    arguments: "",
-    about: "builds the npm package: pkg/wasm and pkg/dist",
+    arguments: "[simd128|relaxed|threads…]",
+    about: "builds the npm package: pkg/wasm (or only the named variants in it) and pkg/dist",
     run: run_command,
 };
 
@@ -39,34 +39,42 @@ const OPTIMISER: [&str; 10] = [
 ];
 
 fn run_command(arguments: Arguments) -> Result<()> {
-    arguments.end()?;
+    let variants = variants::named(&arguments.rest()?)?;
     let workspace = Workspace::find()?;
     setup::set_up(&workspace, Purpose::Build)?;
-    build(&workspace)
+    build_variants(&workspace, &variants)
 }
 
 /// Builds the package; the tools must be there.
 pub fn build(workspace: &Workspace) -> Result<()> {
-    let toolchain = WasmToolchain::find(workspace).context("run cargo xtask setup first")?;
-    let mut cargo = toolchain.command(workspace, "cargo")?;
-    cargo.args(["build", "--package", "multihead", "--lib", "--release", "--target", TARGET]);
-    run(&mut cargo)?;
-    let built = toolchain.target_dir(workspace).join(TARGET).join("release/multihead.wasm");
+    build_variants(workspace, &VARIANTS.each_ref())
+}
+
+fn build_variants(workspace: &Workspace, variants: &[&Variant]) -> Result<()> {
     let folder = workspace.package().join("wasm");
-    bind(workspace, &built, &folder)?;
-    optimise(workspace, &folder.join("multihead_bg.wasm"))?;
+    if variants.len() == VARIANTS.len() && folder.exists() {
+        // What an earlier version of the build called its files would be published with them.
+        fs::remove_dir_all(&folder)
+            .with_context(|| format!("cannot empty {}", workspace.display(&folder)))?;
+    }
+    for variant in variants {
+        let built = variant.compile(workspace)?;
+        let name = variant.file_name();
+        bind(workspace, &built, &folder, &name)?;
+        optimise(workspace, &folder.join(format!("{name}_bg.wasm")))?;
+    }
     if npm::has_package(workspace) {
         npm::run_script(workspace, &workspace.package(), "build")?;
     }
     report_sizes(workspace)
 }
 
-fn bind(workspace: &Workspace, built: &Path, folder: &Path) -> Result<()> {
+fn bind(workspace: &Workspace, built: &Path, folder: &Path, name: &str) -> Result<()> {
     let program = tools::wasm_bindgen(workspace)?
         .find(workspace)
         .context("wasm-bindgen is lacking: run cargo xtask setup first")?;
     let mut bindgen = command(program);
-    bindgen.args(["--target", "web", "--out-name", "multihead", "--out-dir"]);
+    bindgen.args(["--target", "web", "--out-name", name, "--out-dir"]);
     run(bindgen.arg(folder).arg(built))
 }
 

@@ -14,6 +14,7 @@ mod setup;
 mod system_packages;
 mod test;
 mod tools;
+mod variants;
 mod wasm_toolchain;
 mod workspace;
 

@@ -37,6 +37,13 @@ const STEPS: &[Step] = &[
         set_up: |workspace| Ok(WasmToolchain::set_up(workspace)?.describe().to_owned()),
     },
     Step {
+        name: "its sources",
+        purpose: Purpose::Build,
+        set_up: |workspace| {
+            Ok(WasmToolchain::set_up_with_sources(workspace)?.describe().to_owned())
+        },
+    },
+    Step {
         name: "wasm-bindgen",
         purpose: Purpose::Build,
         set_up: |workspace| tools::wasm_bindgen(workspace)?.set_up(workspace),

@@ -37,10 +37,21 @@ pub enum WasmToolchain {
 impl WasmToolchain {
     /// The toolchain that is ready, if one is.
     pub fn find(workspace: &Workspace) -> Option<Self> {
-        let debian_wanted = std::env::var_os(CHOICE).is_some_and(|choice| choice == "debian");
-        if !debian_wanted && path_compiler_has_target() {
+        if !debian_wanted() && path_compiler_has_target() {
             return Some(Self::OnPath);
         }
+        Self::find_debian(workspace)
+    }
+
+    /// As [`WasmToolchain::find`], one that has the sources of the standard library, to compile it anew.
+    pub fn find_with_sources(workspace: &Workspace) -> Option<Self> {
+        if !debian_wanted() && path_compiler_has_target() && path_compiler_has_sources() {
+            return Some(Self::OnPath);
+        }
+        Self::find_debian(workspace)
+    }
+
+    fn find_debian(workspace: &Workspace) -> Option<Self> {
         let sysroot = workspace.tools.join("wasm-sysroot");
         let made_from = fs::read_to_string(sysroot.join(STAMP)).ok()?;
         let current = debian_version().ok()?;
@@ -52,8 +63,7 @@ impl WasmToolchain {
         if let Some(ready) = Self::find(workspace) {
             return Ok(ready);
         }
-        let debian_wanted = std::env::var_os(CHOICE).is_some_and(|choice| choice == "debian");
-        if !debian_wanted {
+        if !debian_wanted() {
             let mut add = command("rustup");
             add.args(["target", "add", TARGET]);
             match run_with_progress("rustup target add", &mut add, RUSTUP_LIMIT) {
@@ -63,6 +73,21 @@ impl WasmToolchain {
             }
         }
         set_up_debian(workspace).context("no compiler for wasm32-unknown-unknown")
+    }
+
+    /// As [`WasmToolchain::set_up`], with the sources of the standard library.
+    pub fn set_up_with_sources(workspace: &Workspace) -> Result<Self> {
+        if let Some(ready) = Self::find_with_sources(workspace) {
+            return Ok(ready);
+        }
+        let mut add = command("rustup");
+        add.args(["component", "add", "rust-src"]);
+        match run_with_progress("rustup component add", &mut add, RUSTUP_LIMIT) {
+            Ok(()) if path_compiler_has_sources() => return Ok(Self::OnPath),
+            Ok(()) => println!("  the compiler on PATH is not rustup's: Debian's is tried"),
+            Err(error) => println!("  rustup cannot ({error:#}): Debian's compiler is tried"),
+        }
+        set_up_debian(workspace).context("no sources of the standard library for WebAssembly")
     }
 
     /// What it is, for a person.
@@ -106,9 +131,22 @@ impl WasmToolchain {
     }
 }
 
-fn path_compiler_has_target() -> bool {
+fn debian_wanted() -> bool {
+    std::env::var_os(CHOICE).is_some_and(|choice| choice == "debian")
+}
+
+/// Folder of the libraries that the compiler on `PATH` has.
+fn path_compiler_libraries() -> PathBuf {
     let sysroot = output(command("rustc").args(["--print", "sysroot"])).unwrap_or_default();
-    let libraries = Path::new(sysroot.trim()).join("lib/rustlib").join(TARGET).join("lib");
+    Path::new(sysroot.trim()).join("lib/rustlib")
+}
+
+fn path_compiler_has_sources() -> bool {
+    path_compiler_libraries().join("src/rust/library/std/Cargo.toml").is_file()
+}
+
+fn path_compiler_has_target() -> bool {
+    let libraries = path_compiler_libraries().join(TARGET).join("lib");
     let mut names = fs::read_dir(libraries).into_iter().flatten().flatten();
     names.any(|entry| entry.file_name().to_string_lossy().starts_with("libstd-"))
 }

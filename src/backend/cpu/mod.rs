@@ -1,23 +1,34 @@
-//! The CPU: recycled buffers, SIMD lanes, matrix products on packed weights. One thread, no allocation once warm.
+//! The CPU: recycled buffers, SIMD lanes, matrix products on packed weights, threads. No allocation once warm.
 
 pub mod buffer;
 pub mod gemm;
 pub mod lanes;
 pub mod math;
+pub mod pool;
 pub mod quantize;
 pub mod tensor;
 
 use crate::error::{Error, Result};
 use lanes::{Lanes, Native};
+use pool::{MAX_THREADS, Pool};
 use quantize::QuantizedRows;
 use std::marker::PhantomData;
+use std::sync::Arc;
 
 pub use tensor::Tensor;
+
+/// Multiply–adds from which on threads share an op: some 10 µs of work, as much as waking a thread takes.
+/// A decoding step of one sentence stays below it.
+const WORTH_SHARING: usize = 400_000;
 
 /// The CPU as a device. `L` is how it computes; every choice gives the same bits.
 #[derive(Debug)]
 pub struct Cpu<L: Lanes = Native> {
     pub(crate) scratch: Scratch,
+    /// Working memory of the other threads of a task.
+    others: [Scratch; MAX_THREADS - 1],
+    pool: Arc<Pool>,
+    worth_sharing: usize,
     fault: Option<Error>,
     lanes: PhantomData<L>,
 }
@@ -34,9 +45,59 @@ pub(crate) struct Scratch {
 }
 
 impl<L: Lanes> Cpu<L> {
-    /// A device with empty working memory.
+    /// A device with empty working memory, on one thread.
     pub fn new() -> Self {
-        Self { scratch: Scratch::default(), fault: None, lanes: PhantomData }
+        Self::with_pool(Arc::new(Pool::new()))
+    }
+
+    /// A device that works on the threads of a pool.
+    pub fn with_pool(pool: Arc<Pool>) -> Self {
+        Self {
+            scratch: Scratch::default(),
+            others: Default::default(),
+            pool,
+            worth_sharing: WORTH_SHARING,
+            fault: None,
+            lanes: PhantomData,
+        }
+    }
+
+    /// The same device with another limit: multiply–adds from which on threads share an op.
+    pub fn sharing_from(self, worth_sharing: usize) -> Self {
+        Self { worth_sharing, ..self }
+    }
+
+    /// Rows that each thread takes of `rows`, each of which costs `cost` multiply–adds: all, unless together they
+    /// are worth the call. A multiple of four, the rows of a tile, where there are enough.
+    pub(crate) fn rows_each(&self, rows: usize, cost: usize) -> usize {
+        let threads = self.pool.threads();
+        if threads == 1 || rows.saturating_mul(cost) < self.worth_sharing {
+            return rows.max(1);
+        }
+        let each = rows.div_ceil(threads).max(1);
+        if rows >= 8 * threads { each.next_multiple_of(4) } else { each }
+    }
+
+    /// Calls `work` with each of `parts` and working memory of its own, on several threads at once. At most
+    /// [`MAX_THREADS`] parts are done.
+    pub(crate) fn share<P: Send>(
+        &mut self,
+        mut parts: impl Iterator<Item = P>,
+        work: impl Fn(&mut P, &mut Scratch) + Sync,
+    ) {
+        let Some(mut first) = parts.next() else { return };
+        let Some(second) = parts.next() else { return work(&mut first, &mut self.scratch) };
+        let mut all = [first, second].into_iter().chain(parts);
+        let mut memory = std::iter::once(&mut self.scratch).chain(&mut self.others);
+        let mut shares: [_; MAX_THREADS] =
+            std::array::from_fn(|_| memory.next().and_then(|memory| Some((all.next()?, memory))));
+        debug_assert!(all.next().is_none(), "more parts than threads");
+        let count = shares.iter().flatten().count();
+        self.pool.for_each(&mut shares[..count], |share| {
+            if let Some((part, memory)) = share {
+                work(part, memory);
+            }
+        });
     }
 
     /// Records that a call could not be carried out. Calls that only record work do not fail themselves;
@@ -54,7 +115,7 @@ impl<L: Lanes> Cpu<L> {
 impl<L: Lanes> Clone for Cpu<L> {
     /// Another user of the same device, with working memory of its own.
     fn clone(&self) -> Self {
-        Self::new()
+        Self::with_pool(Arc::clone(&self.pool)).sharing_from(self.worth_sharing)
     }
 }
 

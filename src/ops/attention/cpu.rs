@@ -18,34 +18,68 @@ impl<L: Lanes> Cpu<L> {
         let mut context = Tensor::stale(query_rows, args.num_heads * args.head_dim);
         let asked = args.weights_of.len();
         let mut weights = (asked > 0).then(|| Tensor::zeros(query_rows * asked, longest));
-        for segment in args.segments {
-            let Some(kv) = args.kv.get(segment.kv) else { continue };
-            for (i, row) in segment.query_rows.clone().enumerate() {
-                let keys = args
-                    .mask
-                    .visible_keys(segment.past_len.saturating_add(i), segment.kv_rows.len());
-                let first = segment.kv_rows.start;
-                let rows = first + keys.start..first + keys.end;
-                let query = Query { args, kv, row, keys: rows };
-                let Some(context) = context.row_mut(row) else { continue };
-                for (head, context) in context.chunks_exact_mut(args.head_dim).enumerate() {
-                    let probs = query.head::<L>(head, &mut self.scratch.scores, context);
-                    let Some(weights) = &mut weights else { continue };
-                    let asked_here =
-                        args.weights_of.iter().enumerate().filter(|&(_, &asked)| asked == head);
-                    for (index, _) in asked_here {
-                        copy_weights(weights, row * asked + index, &keys, probs);
-                    }
-                }
-            }
-        }
+        let width = args.num_heads * args.head_dim;
+        // A score and its share of the context, for every head and key.
+        let keys = args.segments.iter().map(|segment| segment.kv_rows.len()).max().unwrap_or(0);
+        let rows_each = self.rows_each(query_rows, 2 * width * keys);
+        let contexts = context.values_mut().chunks_mut((rows_each * width).max(1));
+        let weights_each = (rows_each * asked * longest).max(1);
+        let mut weights_parts =
+            weights.as_mut().map(|weights| weights.values_mut().chunks_mut(weights_each));
+        let parts = contexts.enumerate().map(|(index, context)| Part {
+            first_row: index * rows_each,
+            context,
+            weights: weights_parts.as_mut().and_then(Iterator::next).unwrap_or_default(),
+            longest,
+        });
+        self.share(parts, |part, scratch| part.attend::<L>(args, &mut scratch.scores));
         Ok((context, weights))
     }
 }
 
-fn copy_weights(weights: &mut Tensor, row: usize, keys: &Range<usize>, probs: &[f32]) {
-    let to = weights.row_mut(row).and_then(|row| row.get_mut(keys.clone()));
-    for (to, &from) in to.into_iter().flatten().zip(probs) {
+/// The query rows that one thread takes.
+struct Part<'a> {
+    first_row: usize,
+    /// `[rows, num_heads · head_dim]`
+    context: &'a mut [f32],
+    /// `[rows · heads asked for, longest]`; empty if none is.
+    weights: &'a mut [f32],
+    longest: usize,
+}
+
+impl Part<'_> {
+    fn attend<L: Lanes>(&mut self, args: &AttentionArgs<'_, Tensor>, scores: &mut Vec<[f32; 4]>) {
+        let width = args.num_heads * args.head_dim;
+        let rows =
+            self.first_row..self.first_row + self.context.len().checked_div(width).unwrap_or(0);
+        for segment in args.segments {
+            let Some(kv) = args.kv.get(segment.kv) else { continue };
+            let first = segment.kv_rows.start;
+            for row in
+                segment.query_rows.start.max(rows.start)..segment.query_rows.end.min(rows.end)
+            {
+                let position = segment.past_len.saturating_add(row - segment.query_rows.start);
+                let keys = args.mask.visible_keys(position, segment.kv_rows.len());
+                let kv_rows = first + keys.start..first + keys.end;
+                let query = Query { args, kv, row, keys: kv_rows };
+                let row = row - rows.start;
+                let context = &mut self.context[row * width..][..width];
+                for (head, context) in context.chunks_exact_mut(args.head_dim).enumerate() {
+                    let probs = query.head::<L>(head, scores, context);
+                    let asked_here =
+                        args.weights_of.iter().enumerate().filter(|&(_, &asked)| asked == head);
+                    for (index, _) in asked_here {
+                        let row = (row * args.weights_of.len() + index) * self.longest;
+                        copy_weights(self.weights, row + keys.start, probs);
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn copy_weights(weights: &mut [f32], start: usize, probs: &[f32]) {
+    for (to, &from) in weights.iter_mut().skip(start).zip(probs) {
         *to = from;
     }
 }

@@ -8,6 +8,9 @@ use crate::error::Result;
 use crate::ops::linear::mismatch;
 use crate::ops::{NormSource, Residual};
 
+/// What an element costs, in multiply–adds of a product.
+const COST: usize = 16;
+
 /// A layer normalisation; vectors are padded to whole lanes.
 #[derive(Debug)]
 pub struct CpuNorm {
@@ -74,9 +77,13 @@ impl<L: Lanes> Cpu<L> {
             return self.record_fault(mismatch("layer norm", norm.columns, x.columns()));
         }
         if norm.columns > 0 {
-            for row in x.values_mut().chunks_exact_mut(norm.columns) {
-                norm.normalize_row::<L>(row);
-            }
+            let rows_each = self.rows_each(x.rows(), COST * norm.columns);
+            let parts = x.values_mut().chunks_mut(rows_each * norm.columns);
+            self.share(parts, |rows, _| {
+                for row in rows.chunks_exact_mut(norm.columns) {
+                    norm.normalize_row::<L>(row);
+                }
+            });
         }
     }
 

@@ -6,7 +6,7 @@ use crate::backend::cpu::gemm::{
     pack_float_block,
 };
 use crate::backend::cpu::lanes::Lanes;
-use crate::backend::cpu::quantize::RowQuant;
+use crate::backend::cpu::quantize::{QuantizedRows, RowQuant};
 use crate::backend::cpu::{Cpu, Tensor};
 use crate::error::Result;
 use crate::ops::{ActivationQuant, LinearPart, Weights};
@@ -159,18 +159,69 @@ impl<L: Lanes> Cpu<L> {
             output.values_mut().fill(0.0);
             return self.record_fault(mismatch("linear", expected, got));
         }
-        let mut quantized = None;
+        let stride = weights.out_features;
+        if input.rows() == 1 {
+            return self.one_row(input.values(), weights, output.values_mut(), finish);
+        }
+        let rows_each = self.rows_each(input.rows(), weights.in_features.saturating_mul(stride));
+        let inputs = input.values().chunks((rows_each * weights.in_features).max(1));
+        let outputs = output.values_mut().chunks_mut((rows_each * stride).max(1));
+        self.share(inputs.zip(outputs), |(input, output), scratch| {
+            weights.multiply_rows::<L>(input, output, finish, &mut scratch.quantized);
+        });
+    }
+
+    /// As [`Cpu::apply_linear`] for one row, whose columns threads share.
+    fn one_row(&mut self, input: &[f32], weights: &CpuLinear, output: &mut [f32], finish: Finish) {
+        let blocks = weights.out_features.div_ceil(BLOCK);
+        let blocks_each = self.rows_each(blocks, BLOCK * weights.in_features);
+        if blocks_each >= blocks {
+            let rows = &mut self.scratch.quantized;
+            return weights.multiply_rows::<L>(input, output, finish, rows);
+        }
+        let mut rest = output;
         for group in &weights.groups {
-            let stride = weights.out_features;
-            let column = group.column;
-            let mut output = Output { values: output.values_mut(), stride, column, finish };
+            let (own, others) = rest.split_at_mut(group.matrix.out_features());
+            rest = others;
+            // The parts need the rows while `self` is lent to them.
+            let mut rows = std::mem::take(&mut self.scratch.quantized);
+            if let Matrix::Int8(matrix) = &group.matrix {
+                let (quant, form) = matrix.input();
+                rows.quantize::<L>(input, weights.in_features, quant, form);
+            }
+            let parts = own.chunks_mut(blocks_each * BLOCK).enumerate();
+            self.share(parts, |(index, values), _| {
+                let (first, stride) = (*index * blocks_each, values.len());
+                let mut output = Output { values, stride, column: 0, finish };
+                match &group.matrix {
+                    Matrix::Float(matrix) => matrix.multiply_from::<L>(first, input, &mut output),
+                    Matrix::Int8(matrix) => matrix.multiply_from::<L>(first, &rows, &mut output),
+                }
+            });
+            self.scratch.quantized = rows;
+        }
+    }
+}
+
+impl CpuLinear {
+    /// `input · Wᵀ + b` for rows `[rows, in_features]`, on one thread.
+    fn multiply_rows<L: Lanes>(
+        &self,
+        input: &[f32],
+        output: &mut [f32],
+        finish: Finish,
+        rows: &mut QuantizedRows,
+    ) {
+        let mut quantized = None;
+        for group in &self.groups {
+            let (stride, column) = (self.out_features, group.column);
+            let mut output = Output { values: output, stride, column, finish };
             match &group.matrix {
-                Matrix::Float(matrix) => matrix.multiply::<L>(input.values(), &mut output),
+                Matrix::Float(matrix) => matrix.multiply::<L>(input, &mut output),
                 Matrix::Int8(matrix) => {
-                    let rows = &mut self.scratch.quantized;
                     let (quant, form) = matrix.input();
                     if quantized != Some((quant, form)) {
-                        rows.quantize::<L>(input.values(), weights.in_features, quant, form);
+                        rows.quantize::<L>(input, self.in_features, quant, form);
                         quantized = Some((quant, form));
                     }
                     matrix.multiply::<L>(rows, &mut output);

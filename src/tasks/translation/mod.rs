@@ -14,5 +14,6 @@ pub use result::{Token, TranslatedSentence, Translation};
 pub use translator::{LoadOptions, Translator, TranslatorFiles};
 
 pub use crate::backend::cpu::Cpu;
+pub use crate::backend::cpu::pool::Pool;
 pub use crate::generate::BeamOptions as DecodingOptions;
 pub use crate::stack::Precision;

@@ -45,6 +45,19 @@ impl FloatMatrix {
             output,
         );
     }
+
+    /// As [`FloatMatrix::multiply`], as many columns as `output` is wide, from the first of block `block` on.
+    pub fn multiply_from<L: Lanes>(&self, block: usize, input: &[f32], output: &mut Output<'_>) {
+        let columns = output.stride.min(self.out_features.saturating_sub(block * BLOCK));
+        let all = block..block + columns.div_ceil(BLOCK);
+        let (Some(bias), Some(blocks)) = (
+            self.bias.get(all.clone()),
+            self.blocks.get(all.start * self.in_features..all.end * self.in_features),
+        ) else {
+            return debug_assert!(false, "fewer columns than asked for");
+        };
+        multiply_float::<L>(input, self.in_features, columns, blocks, bias, output);
+    }
 }
 
 /// `input · Wᵀ + b` with `blocks` packed as in [`FloatMatrix`] and one `bias` entry a block.

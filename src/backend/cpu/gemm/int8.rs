@@ -78,6 +78,27 @@ impl Int8Matrix {
 
     /// `input · Wᵀ + b` for rows quantised as [`Int8Matrix::input`] says.
     pub fn multiply<L: Lanes>(&self, input: &QuantizedRows, output: &mut Output<'_>) {
+        self.multiply_part::<L>(0, self.out_features, input, output);
+    }
+
+    /// As [`Int8Matrix::multiply`], as many columns as `output` is wide, from the first of block `block` on.
+    pub fn multiply_from<L: Lanes>(
+        &self,
+        block: usize,
+        input: &QuantizedRows,
+        output: &mut Output<'_>,
+    ) {
+        let left = self.out_features.saturating_sub(block * BLOCK);
+        self.multiply_part::<L>(block, output.stride.min(left), input, output);
+    }
+
+    fn multiply_part<L: Lanes>(
+        &self,
+        block: usize,
+        out_features: usize,
+        input: &QuantizedRows,
+        output: &mut Output<'_>,
+    ) {
         let rows = output.values.len().checked_div(output.stride).unwrap_or(0);
         let (pairs, fours) = (self.in_features.div_ceil(2), self.in_features.div_ceil(4));
         let fits = match &self.blocks {
@@ -87,16 +108,38 @@ impl Int8Matrix {
         if !fits {
             return debug_assert!(false, "input smaller than the product");
         }
+        let all = block..block + out_features.div_ceil(BLOCK);
+        let Some(bias) = self.bias.get(all) else {
+            return debug_assert!(false, "fewer columns than asked for");
+        };
         match &self.blocks {
             Blocks::Pairs(blocks) => {
                 let tiles = Int8Tiles { input, pairs, blocks, scale: &self.scale };
-                for_each_tile::<L>(&tiles, rows, self.out_features, &self.bias, output);
+                let tiles = From { tiles, block };
+                for_each_tile::<L>(&tiles, rows, out_features, bias, output);
             }
             Blocks::Quads(blocks) => {
-                let tiles = blocks.tiles(input, &self.scale);
-                for_each_tile::<L>(&tiles, rows, self.out_features, &self.bias, output);
+                let tiles = From { tiles: blocks.tiles(input, &self.scale), block };
+                for_each_tile::<L>(&tiles, rows, out_features, bias, output);
             }
         }
+    }
+}
+
+/// The blocks of a product from `block` on.
+struct From<T> {
+    tiles: T,
+    block: usize,
+}
+
+impl<L: Lanes, T: Tile<L>> Tile<L> for From<T> {
+    #[inline(always)]
+    fn sums<const R: usize, const B: usize>(
+        &self,
+        row: usize,
+        block: usize,
+    ) -> [[[L::F32; 2]; B]; R] {
+        self.tiles.sums::<R, B>(row, self.block + block)
     }
 }
 

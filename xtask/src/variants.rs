@@ -1,0 +1,118 @@
+//! The variants of the wasm module. A module is rejected whole for one instruction that a browser lacks, so what not
+//! every browser has comes in a module of its own, and the worker takes the best that its browser validates.
+
+use crate::{
+    process::run,
+    wasm_toolchain::{TARGET, WasmToolchain},
+    workspace::Workspace,
+};
+use anyhow::{Context, Result, bail};
+use std::path::PathBuf;
+
+/// One way to compile the crate.
+pub struct Variant {
+    /// Part of the names of its files.
+    pub name: &'static str,
+    /// Target features beside those of `.cargo/config.toml`; none is the module that the tests run as well.
+    features: &'static [&'static str],
+    /// Whether its memory is shared with other workers. Then the standard library is compiled anew.
+    shared_memory: bool,
+}
+
+pub const VARIANTS: [Variant; 3] = [
+    Variant { name: "simd128", features: &[], shared_memory: false },
+    Variant { name: "relaxed", features: &["relaxed-simd"], shared_memory: false },
+    Variant {
+        name: "threads",
+        features: &["relaxed-simd", "atomics", "bulk-memory", "mutable-globals"],
+        shared_memory: true,
+    },
+];
+
+/// Without these, memory is silently not shared. The exports are what wasm-bindgen starts a thread with.
+/// 2 GiB: engines set the address space of the maximum aside at once, and some have no more.
+const SHARED_MEMORY: [&str; 7] = [
+    "--shared-memory",
+    "--import-memory",
+    "--max-memory=2147483648",
+    "--export=__wasm_init_tls",
+    "--export=__tls_size",
+    "--export=__tls_align",
+    "--export=__tls_base",
+];
+
+/// The variants of these names, all if there are none.
+pub fn named(names: &[String]) -> Result<Vec<&'static Variant>> {
+    let known = || VARIANTS.each_ref().map(|variant| variant.name).join(", ");
+    for name in names {
+        if !VARIANTS.iter().any(|variant| variant.name == name) {
+            bail!("no variant {name:?}; there are: {}", known());
+        }
+    }
+    let wanted =
+        |variant: &&Variant| names.is_empty() || names.iter().any(|name| name == variant.name);
+    Ok(VARIANTS.iter().filter(wanted).collect())
+}
+
+impl Variant {
+    /// Name of its files, without their endings.
+    pub fn file_name(&self) -> String {
+        format!("multihead_{}", self.name)
+    }
+
+    /// Compiles it; the path of the module that wasm-bindgen takes.
+    pub fn compile(&self, workspace: &Workspace) -> Result<PathBuf> {
+        let toolchain = match self.shared_memory {
+            true => WasmToolchain::find_with_sources(workspace),
+            false => WasmToolchain::find(workspace),
+        };
+        let toolchain = toolchain.context("run cargo xtask setup first")?;
+        let mut cargo = toolchain.command(workspace, "cargo")?;
+        cargo.args(["build", "--package", "multihead", "--lib", "--release", "--target", TARGET]);
+        let mut target = toolchain.target_dir(workspace);
+        if !self.features.is_empty() {
+            // Flags in the environment take the place of those in the configuration.
+            cargo.env("RUSTFLAGS", self.flags().join(" "));
+            target = target.join(self.name);
+            cargo.env("CARGO_TARGET_DIR", &target);
+        }
+        if self.shared_memory {
+            cargo.args(["-Z", "build-std=std,panic_abort"]);
+            // Lets a stable compiler take -Z, and wasm-bindgen's library see that there are atomics.
+            cargo.env("RUSTC_BOOTSTRAP", "1");
+        }
+        run(&mut cargo)?;
+        Ok(target.join(TARGET).join("release/multihead.wasm"))
+    }
+
+    fn flags(&self) -> Vec<String> {
+        let features = ["simd128"].iter().chain(self.features).map(|name| format!("+{name}"));
+        let features = features.collect::<Vec<_>>().join(",");
+        let mut flags = vec![format!("-Ctarget-feature={features}")];
+        if self.shared_memory {
+            flags.extend(SHARED_MEMORY.iter().map(|argument| format!("-Clink-arg={argument}")));
+        }
+        flags
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_variant_is_an_error_that_lists_the_known() {
+        assert_eq!(named(&[]).unwrap().len(), 3);
+        assert_eq!(named(&["relaxed".to_owned()]).unwrap()[0].file_name(), "multihead_relaxed");
+        let error = named(&["avx".to_owned()]).err().unwrap().to_string();
+        assert!(error.contains("simd128, relaxed, threads"), "{error}");
+    }
+
+    #[test]
+    fn flags_have_every_feature_and_share_memory_only_where_threads_are() {
+        let flags = VARIANTS.each_ref().map(Variant::flags);
+        assert_eq!(flags[1], ["-Ctarget-feature=+simd128,+relaxed-simd"]);
+        assert!(flags[2][0].contains("+simd128,+relaxed-simd,+atomics"));
+        assert!(flags[2].contains(&"-Clink-arg=--shared-memory".to_owned()));
+    }
+}
