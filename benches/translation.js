@@ -1,5 +1,6 @@
 // Words a second of both packages' public worker calls, in one page, run after run in turn.
 // node translation.js --origin http://localhost:PORT --flores FOLDER --out FILE.json [--pair en-pt] [--lines 200] [--runs 5]
+//   [--threads 1] [--variant best]
 
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -20,6 +21,8 @@ const { values: options } = parseArgs({
     lines: { type: 'string', default: '200' },
     runs: { type: 'string', default: '5' },
     only: { type: 'string' },
+    threads: { type: 'string', default: '1' },
+    variant: { type: 'string', default: 'best' },
     'wait-minutes': { type: 'string', default: '0' },
   },
 });
@@ -28,6 +31,12 @@ const { values: options } = parseArgs({
 const BATCH_SIZES = [8, 64, 256];
 const SIDES = ['bergamot', 'multihead'].filter((side) => options.only === undefined || side === options.only);
 const MODES = { sentence: 'oneByOne', list: 'atOnce' };
+const threads = Number(options.threads);
+/** Workers of our side by the name of what they lack; the package takes the best that its browser has. */
+const WORKERS = { best: undefined, simd128: '/benches/page/simd128-worker.js' };
+if (!Object.hasOwn(WORKERS, options.variant)) {
+  throw new Error(`no variant ${options.variant}; there are: ${Object.keys(WORKERS).join(', ')}`);
+}
 
 const lines = (await floresLines(options.flores, options.pair.split('-')[0])).slice(0, Number(options.lines));
 const words = countWords(lines);
@@ -50,7 +59,9 @@ async function measureAll() {
   const sizes = {};
   for (const side of SIDES) {
     const before = new Set(requested);
-    for (const [mode, method] of Object.entries(MODES)) engines.push(await prepare(side, mode, method));
+    for (const [mode, method] of Object.entries(MODES)) {
+      for (const workers of workersOf(side, mode)) engines.push(await prepare(side, mode, method, workers));
+    }
     const isCode = (file) =>
       !before.has(file) && !file.startsWith('/models/') && !file.startsWith('/benches/');
     sizes[side] = await downloadSize(options.origin, [...requested].filter(isCode));
@@ -74,7 +85,8 @@ async function measureAll() {
       lines: lines.length,
       words,
       runs: Number(options.runs),
-      threads: 1,
+      threads,
+      variant: options.variant,
       sentenceCache: false,
       crossOriginIsolated: await page.evaluate(() => globalThis.crossOriginIsolated),
     },
@@ -83,34 +95,41 @@ async function measureAll() {
   };
 }
 
+/** Numbers of Bergamot's workers to measure: a list keeps several busy, one line after the other does not. */
+function workersOf(side, mode) {
+  return side === 'bergamot' && mode === 'list' && threads > 1 ? [1, threads] : [1];
+}
+
 /** Loads and warms an engine: every line once. */
-async function prepare(side, mode, method) {
-  const key = `${side} ${mode}`;
-  const engine = { key, side, mode, method, version: version[side], batchSize: undefined, runs: [] };
+async function prepare(side, mode, method, workers) {
+  const key = `${side} ${mode} ${workers}`;
+  const engine = { key, side, mode, method, workers, version: version[side], batchSize: undefined, runs: [] };
   if (side === 'bergamot' && mode === 'list') await chooseBatchSize(engine);
-  await loadEngine(engine, engine.batchSize ?? 1);
+  engine.reason = await loadEngine(engine, engine.batchSize ?? 1);
   const { outputs } = await measure(engine);
   const empty = outputs.findIndex((text, i) => text.trim() === '' && lines[i].trim() !== '');
   if (empty !== -1) throw new Error(`${key}: line ${empty + 1} came back empty`);
   return engine;
 }
 
-function loadEngine({ key, side }, batchSize) {
-  const call = [key, side, { ...model, threads: 1, batchSize }];
+function loadEngine({ key, side, workers }, batchSize) {
+  const settings = { ...model, threads, workers, batchSize, workerUrl: WORKERS[options.variant] };
+  const call = [key, side, settings];
   return page.evaluate((args) => globalThis.bench.load(...args), call);
 }
 
-/** Sets the batch size that took least CPU time: one thread does the work, and other programs do not count. */
+/** Sets the batch size that took least CPU time with one worker, where other programs do not count; else least time. */
 async function chooseBatchSize(engine) {
   engine.trials = [];
   for (const batchSize of BATCH_SIZES) {
     await loadEngine(engine, batchSize);
     await measure(engine);
-    const { cpuSeconds: used } = await measure(engine);
-    engine.trials.push({ batchSize, cpuSeconds: used });
+    const { cpuSeconds: used, milliseconds } = await measure(engine);
+    engine.trials.push({ batchSize, cpuSeconds: used, milliseconds });
     await page.evaluate((key) => globalThis.bench.destroy(key), engine.key);
   }
-  const [best] = engine.trials.toSorted((a, b) => a.cpuSeconds - b.cpuSeconds);
+  const cost = (trial) => (engine.workers === 1 ? trial.cpuSeconds : trial.milliseconds);
+  const [best] = engine.trials.toSorted((a, b) => cost(a) - cost(b));
   engine.batchSize = best.batchSize;
 }
 
@@ -138,14 +157,18 @@ function summary({ runs, key: _key, method: _method, ...engine }) {
 function printReport({ device, machine, settings, engines, sizes }) {
   console.log(`\n${device.cpu}, ${device.cores} cores, ${device.browser}, ${device.system}`);
   console.log(
-    `${settings.pair}: ${settings.lines} lines, ${settings.words} words, one thread, ` +
+    `${settings.pair}: ${settings.lines} lines, ${settings.words} words, threads: ${settings.threads}, ` +
       `median of ${settings.runs} runs in turn (least, most)\n`,
   );
   const head = ['call', 'package', 'words/s', 'CPU s per 1000 words', 'ms a call, p50 / p95'];
   console.log(table([head, ...engines.map((engine) => rowOf(engine, settings))], [2, 3, 4]));
   for (const mode of Object.keys(MODES)) {
-    const [theirs, ours] = ['bergamot', 'multihead'].map((side) =>
-      engines.find((engine) => engine.side === side && engine.mode === mode),
+    // Theirs at its best.
+    const [theirs, ours] = ['bergamot', 'multihead'].map(
+      (side) =>
+        engines
+          .filter((engine) => engine.side === side && engine.mode === mode)
+          .toSorted((a, b) => b.wordsPerSecond.median - a.wordsPerSecond.median)[0],
     );
     if (theirs === undefined || ours === undefined) continue;
     const speed = ours.wordsPerSecond.median / theirs.wordsPerSecond.median;
@@ -167,11 +190,16 @@ function printReport({ device, machine, settings, engines, sizes }) {
   }
 }
 
-function rowOf({ side, mode, version: of, batchSize, ...figures }, settings) {
+function rowOf({ side, mode, version: of, batchSize, workers, reason, ...figures }, settings) {
+  const how = [
+    ...(batchSize === undefined ? [] : [`batches of ${batchSize}`]),
+    ...(workers > 1 ? [`${workers} workers`] : []),
+    ...(reason === undefined ? [] : [reason.replace(/;.*/u, '')]),
+  ];
   const calls = figures.millisecondsPerCall;
   return [
     mode === 'list' ? `list of ${settings.lines}` : 'line after line',
-    `${side} ${of}${batchSize === undefined ? '' : `, batches of ${batchSize}`}`,
+    [`${side} ${of}`, ...how].join(', '),
     range(figures.wordsPerSecond, 0),
     range(figures.cpuSecondsPer1000Words, 2),
     calls === undefined ? '' : `${calls.p50.toFixed(1)} / ${calls.p95.toFixed(1)}`,

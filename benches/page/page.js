@@ -5,6 +5,7 @@
  *   translate: (text: string) => Promise<string>,
  *   translateList: (texts: string[]) => Promise<string[]>,
  *   destroy: () => unknown,
+ *   reason?: string,
  * }} Engine
  */
 
@@ -18,12 +19,12 @@ const engine = (/** @type {string} */ key) => {
 };
 
 globalThis.bench = {
-  /** Loads `page/engines/<side>.js`'s engine under a key; milliseconds. */
+  /** Loads `page/engines/<side>.js`'s engine under a key; what it says it computes on. */
   async load(/** @type {string} */ key, /** @type {string} */ side, /** @type {object} */ options) {
-    const start = performance.now();
     const module = await import(`./engines/${side}.js`);
-    engines.set(key, await module.load(options));
-    return performance.now() - start;
+    const loaded = await module.load(options);
+    engines.set(key, loaded);
+    return loaded.reason;
   },
 
   /** One call per line, each after the end of the one before; milliseconds of each call and of all. */

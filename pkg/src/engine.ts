@@ -32,7 +32,7 @@ export class Engine {
   readonly #ended: (engine: Engine) => void;
 
   /** `ended` is called once, when the worker is gone. */
-  constructor(ended: (engine: Engine) => void) {
+  constructor(threads: number, ended: (engine: Engine) => void) {
     this.#ended = ended;
     const { workerUrl, wasmBase } = configuration();
     this.#port = platform().spawn(
@@ -46,9 +46,9 @@ export class Engine {
       },
       workerUrl === undefined ? undefined : absolute(workerUrl, 'workerUrl'),
     );
-    const start = { wasmBase: wasmBase === undefined ? undefined : absolute(wasmBase, 'wasmBase').href };
+    const base = wasmBase === undefined ? undefined : absolute(wasmBase, 'wasmBase').href;
     // A worker that cannot start fails the calls that wait for it.
-    this.request('start', start).catch((reason: unknown) => {
+    this.request('start', { wasmBase: base, threads }).catch((reason: unknown) => {
       this.#end(reason instanceof MultiheadError ? reason : gone(reasonOf(reason)));
     });
   }
@@ -133,17 +133,24 @@ function gone(reason: string): MultiheadError {
   return new MultiheadError(`the worker is gone: ${reason}`, { code: 'internal' });
 }
 
-let shared: Engine | undefined;
+/** By the threads that they were asked to have. */
+const engines = new Map<number, Engine>();
 
-/** The engine that models share; started when there is none. `ended` is called when it goes. */
-export function engine(): Engine {
-  shared ??= new Engine((ended) => {
-    if (shared === ended) shared = undefined;
+/** The engine that models for this many threads share; started when there is none. */
+export function engine(threads: number): Engine {
+  const running = engines.get(threads);
+  if (running !== undefined) return running;
+  const started = new Engine(threads, (ended) => {
+    if (engines.get(threads) === ended) engines.delete(threads);
   });
-  return shared;
+  engines.set(threads, started);
+  return started;
 }
 
 /** Bytes of wasm memory now. */
 export async function wasmBytes(): Promise<number> {
-  return shared === undefined ? 0 : shared.request('memory', { of: 'wasm' });
+  const bytes = await Promise.all(
+    [...engines.values()].map((each) => each.request('memory', { of: 'wasm' })),
+  );
+  return bytes.reduce((sum, one) => sum + one, 0);
 }

@@ -1,6 +1,7 @@
 // Checks of the caller's options: nothing unknown is ignored, and names of other libraries are answered with ours.
 
 import { invalid, notSupported, shown } from './errors.js';
+import { threadsFor } from './threads.js';
 import type { DecodingOptions, ModelOptions, Precision } from './types.js';
 
 /** What other libraries call our options. */
@@ -62,8 +63,14 @@ export function checkNames(options: unknown, allowed: readonly string[], place: 
   }
 }
 
+/** How a model is computed. */
+export interface Computing {
+  precision: Precision;
+  threads: number;
+}
+
 /** The options that every way of loading a model has in common. */
-export function checkModelOptions({ device, precision, threads, signal, monitor }: ModelOptions): Precision {
+export function checkModelOptions({ device, precision, threads, signal, monitor }: ModelOptions): Computing {
   if (device === 'webgpu') throw notSupported("device: 'webgpu'");
   if (device !== undefined && device !== 'auto' && device !== 'cpu') {
     const name: unknown = device;
@@ -78,11 +85,10 @@ export function checkModelOptions({ device, precision, threads, signal, monitor 
     if (!Number.isInteger(threads) || threads < 1) {
       throw invalid('threads', `'auto' or a whole number above 0, got ${shown(threads)}`);
     }
-    if (threads > 1) throw notSupported('threads above 1');
   }
   checkSignal(signal);
   if (monitor !== undefined && typeof monitor !== 'function') throw invalid('monitor', 'a function expected');
-  return precision ?? 'auto';
+  return { precision: precision ?? 'auto', threads: threadsFor(threads ?? 'auto') };
 }
 
 export function checkSignal(signal: AbortSignal | undefined): void {

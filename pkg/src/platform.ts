@@ -23,6 +23,8 @@ export interface Platform {
   readonly models: string;
   /** Starts the worker; `url` overrides its own script. */
   spawn(events: WorkerEvents, url: URL | undefined): WorkerPort;
+  /** Whether workers may share memory, and how many of them run at once. */
+  sharing(): { isolated: boolean; cores: number };
   readonly fetch: (url: URL, init: RequestInit) => Promise<Response>;
   /** A Blob in the form that this platform's worker reads by ranges, soonest. */
   readable(blob: Blob): Promise<FileData>;
@@ -59,6 +61,7 @@ const browser: Platform = {
       },
     };
   },
+  sharing: () => ({ isolated: globalThis.crossOriginIsolated, cores: navigator.hardwareConcurrency }),
   fetch: (url, init) => fetch(url, init),
   // A worker waits for each range that it reads of a Blob. Where memory is no question, all of it goes over at once,
   // to be let go of as soon as the model is loaded: that takes half the time.

@@ -20,13 +20,22 @@ export interface TranslationFiles {
 
 export type FileRole = keyof TranslationFiles;
 
+/** How the wasm is to be started. */
+export interface StartMessage {
+  /** Folder of the .wasm files, if they are not beside the scripts. */
+  wasmBase: string | undefined;
+  /** Threads wanted. */
+  threads: number;
+}
+
 /** What the worker can be asked, and what it answers. */
 export interface Requests {
   /** Compiles the wasm; the first request of every worker. */
-  start: { ask: { wasmBase: string | undefined }; answer: undefined };
+  start: { ask: StartMessage; answer: undefined };
   load: {
     ask: { model: number; files: TranslationFiles; precision: Precision };
-    answer: { precision: 'float32' | 'int8' };
+    /** `computes`: on what and on how many threads, for people. */
+    answer: { precision: 'float32' | 'int8'; computes: string };
   };
   translate: {
     ask: {

@@ -2,12 +2,13 @@
 
 import { either } from './abort.js';
 import { transferBytes } from './loader.js';
+import type { Computing } from './options.js';
 import { chained } from './pivot.js';
 import { throughBoth } from './pivot-stream.js';
 import type { Requests } from './protocol.js';
 import { SharedModel } from './shared-model.js';
 import type { FoundModel } from './sources.js';
-import type { DecodingOptions, LoadedInfo, Precision, Translation } from './types.js';
+import type { DecodingOptions, LoadedInfo, Translation } from './types.js';
 
 /** The models of a route, in the order in which text goes through them. */
 export type FoundRoute = readonly [FoundModel] | readonly [FoundModel, FoundModel];
@@ -35,10 +36,10 @@ export class Route {
   readonly #before: SharedModel | undefined;
 
   /** Uses the models until `release()`. */
-  constructor(found: FoundRoute, precision: Precision) {
+  constructor(found: FoundRoute, computing: Computing) {
     const [first, second] = found;
-    this.#before = second === undefined ? undefined : SharedModel.use(first, precision);
-    this.#last = SharedModel.use(second ?? first, precision);
+    this.#before = second === undefined ? undefined : SharedModel.use(first, computing);
+    this.#last = SharedModel.use(second ?? first, computing);
   }
 
   /** Whether one model does it all. */

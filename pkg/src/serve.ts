@@ -2,7 +2,7 @@
 // or another model's call gets in every few milliseconds.
 
 import { reasonOf, type ErrorCode, type ErrorMessage } from './errors.js';
-import type { FromWorker, Requests, RequestMessage, ToWorker } from './protocol.js';
+import type { FromWorker, Requests, RequestMessage, StartMessage, ToWorker } from './protocol.js';
 import type { Translation } from './types.js';
 
 /** Milliseconds of work between two looks at the messages. */
@@ -12,6 +12,8 @@ const BUDGET = 8;
 export interface Wasm {
   readonly memory: WebAssembly.Memory;
   readonly TranslationModel: new (files: object, options: object) => WasmTranslationModel;
+  /** What it computes on, once its threads are there: "relaxed SIMD, 2 threads". */
+  readonly computes: Promise<string>;
 }
 
 export interface WasmTranslationModel {
@@ -54,7 +56,7 @@ interface Model {
 /** Answers the page's messages with `compile`'s module. Returns the function that takes the messages. */
 export function serve(
   port: PagePort,
-  compile: (wasmBase: string | undefined) => Promise<Wasm>,
+  compile: (start: StartMessage) => Promise<Wasm>,
 ): (message: ToWorker) => void {
   const server = new Server(port, compile);
   return (message) => {
@@ -70,9 +72,9 @@ class Server {
   #working = false;
   readonly #models = new Map<number, Model>();
   readonly #port: PagePort;
-  readonly #compile: (wasmBase: string | undefined) => Promise<Wasm>;
+  readonly #compile: (start: StartMessage) => Promise<Wasm>;
 
-  constructor(port: PagePort, compile: (wasmBase: string | undefined) => Promise<Wasm>) {
+  constructor(port: PagePort, compile: (start: StartMessage) => Promise<Wasm>) {
     this.#port = port;
     this.#compile = compile;
   }
@@ -90,7 +92,7 @@ class Server {
 
   async #handle(request: RequestMessage): Promise<void> {
     if (request.kind === 'start') {
-      this.#compiling = this.#compile(request.wasmBase);
+      this.#compiling = this.#compile(request);
       this.#wasm = await this.#compiling;
       this.#answer(request.call, undefined);
       return;
@@ -103,7 +105,7 @@ class Server {
         const model = new wasm.TranslationModel(request.files, { precision: request.precision });
         this.#models.set(request.model, { model, queue: [] });
         const precision = model.precision === 'int8' ? 'int8' : 'float32';
-        this.#answer(request.call, { precision });
+        this.#answer(request.call, { precision, computes: await wasm.computes });
         return;
       }
       case 'measure':

@@ -5,9 +5,10 @@ import type { FileData } from './content.js';
 import { engine, type Engine } from './engine.js';
 import { leastBytes, loadFiles } from './loader.js';
 import { platform } from './platform.js';
+import type { Computing } from './options.js';
 import type { FileMessage, TranslationFiles } from './protocol.js';
 import { translationRoles, type FoundModel } from './sources.js';
-import type { LoadedInfo, Precision } from './types.js';
+import type { LoadedInfo } from './types.js';
 
 /** A model that the worker holds, under its number there. */
 export interface RunningModel {
@@ -29,27 +30,27 @@ interface Loading {
 const all = new Map<string, SharedModel>();
 let nextNumber = 1;
 
-/** One model at one precision. */
+/** One model at one precision, on one number of threads. */
 export class SharedModel {
   /** Stays in memory without users (because translate() used it) until unload(). */
   kept = false;
   /** As it was found by the last who asked before it was loaded: an index may have changed since. */
   found: FoundModel;
-  readonly #precision: Precision;
+  readonly #computing: Computing;
   readonly #key: string;
   #users = 0;
   #loading: Loading | undefined;
 
-  private constructor(found: FoundModel, precision: Precision, key: string) {
+  private constructor(found: FoundModel, computing: Computing, key: string) {
     this.found = found;
-    this.#precision = precision;
+    this.#computing = computing;
     this.#key = key;
   }
 
-  /** The one for these files and this precision; counts as a user until `release()`. */
-  static use(found: FoundModel, precision: Precision): SharedModel {
-    const key = `${precision} ${found.key}`;
-    const model = all.get(key) ?? new SharedModel(found, precision, key);
+  /** The one for these files and this way to compute; counts as a user until `release()`. */
+  static use(found: FoundModel, computing: Computing): SharedModel {
+    const key = `${computing.precision} ${computing.threads} ${found.key}`;
+    const model = all.get(key) ?? new SharedModel(found, computing, key);
     all.set(key, model);
     if (model.#loading === undefined) model.found = found;
     model.#users++;
@@ -160,16 +161,17 @@ export class SharedModel {
       ),
     ) as unknown as TranslationFiles;
     signal.throwIfAborted();
-    const worker = engine();
+    const worker = engine(this.#computing.threads);
     const number = nextNumber++;
     worker.models.add(number);
     try {
-      const { precision } = await worker.request(
+      const { precision, computes } = await worker.request(
         'load',
-        { model: number, files, precision: this.#precision },
+        { model: number, files, precision: this.#computing.precision },
         { signal, transfer: buffersOf(files) },
       );
-      const info: LoadedInfo = { device: 'cpu', deviceReason: 'the GPU path is not built yet', precision };
+      const deviceReason = `${computes}; the GPU path is not built yet`;
+      const info: LoadedInfo = { device: 'cpu', deviceReason, precision };
       loading.running = { engine: worker, number, info };
       return loading.running;
     } catch (thrown) {

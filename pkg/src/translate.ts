@@ -57,9 +57,9 @@ async function withRoute<T>(
   work: (route: Route, signal: AbortSignal | undefined) => Promise<T>,
 ): Promise<T> {
   const { signal } = options;
-  const precision = checkModelOptions(options);
+  const computing = checkModelOptions(options);
   const report = monitored(options.monitor);
-  const route = new Route(await abortable(chosen(options), signal), precision);
+  const route = new Route(await abortable(chosen(options), signal), computing);
   try {
     await route.ready(signal, report);
     route.keep();

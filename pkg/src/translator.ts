@@ -74,13 +74,13 @@ export class Translator implements LoadedInfo, Destroyable {
   /** Loads the model of the pair (or two, through English, where it has none of its own), or the one named by `model`. */
   static async create(options: TranslatorCreateOptions): Promise<Translator> {
     checkNames(options, CREATE, 'Translator.create()');
-    const precision = checkModelOptions(options);
+    const computing = checkModelOptions(options);
     const decoding = decodingOf(options);
     const from = language(options.sourceLanguage, 'sourceLanguage');
     const to = language(options.targetLanguage, 'targetLanguage');
     const report = monitored(options.monitor);
     const found = await abortable(findRoute(options.model, from, to), options.signal);
-    const route = new Route(found, precision);
+    const route = new Route(found, computing);
     try {
       const info = await route.ready(options.signal, report);
       const pair = [options.sourceLanguage, options.targetLanguage] as const;

@@ -96,7 +96,12 @@ function connect() {
         else call?.settle(message);
       },
     },
-    async () => /** @type {any} */ ({ memory: { buffer: new ArrayBuffer(65536) }, TranslationModel }),
+    async () =>
+      /** @type {any} */ ({
+        memory: { buffer: new ArrayBuffer(65536) },
+        TranslationModel,
+        computes: Promise.resolve('letters, 1 thread'),
+      }),
   );
   let next = 1;
   /** @param {any} request */

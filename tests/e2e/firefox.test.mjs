@@ -62,6 +62,22 @@ test('gzip files load in Firefox, and are kept as what is in them', async () => 
   assert.deepEqual(got, [false, expected, true, expected]);
 });
 
+test('threads in Firefox give the text of one', async () => {
+  await firefox.goto(`${server.origin}/tests/e2e/blank.html`);
+  const text = SENTENCES['en-pt'].join(' ');
+  const [expected] = await translateNatively('en-pt', [text]);
+  const got = await firefox.run(
+    `const { Translator } = await import(location.origin + '/pkg/dist/index.js');
+     const options = { sourceLanguage: 'en', targetLanguage: 'pt', threads: 2 };
+     const translator = await Translator.create(options);
+     return [await translator.translate(args[0]), translator.deviceReason];`,
+    text,
+  );
+  const [translated, reason] = /** @type {[string, string]} */ (got);
+  assert.equal(translated, expected);
+  assert.match(reason, /^relaxed SIMD, 2 threads;/);
+});
+
 test('the page translates in Firefox', async () => {
   const text = 'The cat sleeps on the warm stones.';
   const [expected] = await translateNatively('en-pt', [text]);

@@ -1,7 +1,7 @@
 // The package's worker with a fault let in: a text that says "trap" makes the wasm trap.
 
 import { serve } from '../../pkg/dist/serve.js';
-import init, { TranslationModel } from '../../pkg/wasm/multihead.js';
+import init, { TranslationModel } from '../../pkg/wasm/multihead_simd128.js';
 
 class Trapping extends TranslationModel {
   /** @override @param {string[]} texts @param {object} options */
@@ -18,7 +18,11 @@ const receive = serve(
       scope.postMessage(message, transfer);
     },
   },
-  async () => ({ memory: (await init()).memory, TranslationModel: Trapping }),
+  async () => ({
+    memory: (await init()).memory,
+    TranslationModel: Trapping,
+    computes: Promise.resolve('SIMD, 1 thread'),
+  }),
 );
 scope.addEventListener('message', ({ data }) => {
   receive(/** @type {import('../../pkg/dist/protocol.js').ToWorker} */ (data));

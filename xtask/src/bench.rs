@@ -26,7 +26,8 @@ pub const COMMAND: Subcommand = Subcommand {
 };
 
 /// Options of benches/translation.js that are passed on.
-const PASSED_ON: [&str; 5] = ["--pair", "--lines", "--runs", "--only", "--wait-minutes"];
+const PASSED_ON: [&str; 7] =
+    ["--pair", "--lines", "--runs", "--only", "--threads", "--variant", "--wait-minutes"];
 const BENCHMARKS: [&str; 3] = ["translation", "visit", "quality"];
 const MODELS: [&str; 2] = ["en-pt", "pt-en"];
 

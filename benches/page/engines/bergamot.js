@@ -22,16 +22,16 @@ class LocalBacking extends TranslatorBacking {
   }
 }
 
-/** One worker; the cache of translated sentences is off. `batchSize`: texts that go to the worker together. */
-export async function load({ from, to, files, batchSize }) {
-  const options = { cacheSize: 0, workers: 1, batchSize, pivotLanguage: null, model: { from, to, files } };
+/** The cache of translated sentences is off. `batchSize`: texts that go to a worker together; `workers`: how many. */
+export async function load({ from, to, files, batchSize, workers = 1 }) {
+  const options = { cacheSize: 0, workers, batchSize, pivotLanguage: null, model: { from, to, files } };
   const translator = new BatchTranslator(options, new LocalBacking(options));
   const translate = async (text) => {
     const { target } = await translator.translate({ from, to, text, html: false });
     return target.text;
   };
-  // Model and worker are loaded by the first call.
-  await translate('1');
+  // Models and workers are loaded by the first calls: as many as there are workers, none of them waiting.
+  await Promise.all(Array.from({ length: workers }, (_, call) => translate(`${call}`)));
   return {
     translate,
     // There is no list call: the package itself puts calls of the same moment into batches.

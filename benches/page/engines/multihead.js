@@ -1,10 +1,10 @@
 // Our side: the npm package as a page uses it.
 
-import { configure, translate, Translator } from '/pkg/dist/index.js';
+import { configure, translate, Translator, unload } from '/pkg/dist/index.js';
 
-/** `threads`: 1, or 'auto'. */
-export async function load({ from, to, threads, modelBase = '/models/', cache = 'none' }) {
-  configure({ modelBase, cache });
+/** `threads`: 1, or 'auto'. `workerUrl`: a worker that lacks something; absent, the package's own. */
+export async function load({ from, to, threads, workerUrl, modelBase = '/models/', cache = 'none' }) {
+  configure({ modelBase, cache, ...(workerUrl === undefined ? {} : { workerUrl }) });
   const translator = await Translator.create({
     sourceLanguage: from,
     targetLanguage: to,
@@ -14,6 +14,10 @@ export async function load({ from, to, threads, modelBase = '/models/', cache = 
   return {
     translate: (text) => translator.translate(text),
     translateList: (texts) => translate(texts, { from, to, device: 'cpu', threads }),
-    destroy: () => translator.destroy(),
+    destroy: async () => {
+      translator.destroy();
+      await unload();
+    },
+    reason: translator.deviceReason,
   };
 }

@@ -1,6 +1,7 @@
 // The entry for Node: the same surface over node:worker_threads, with models from the disk or the network.
 
 import { readFile, stat } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
 import { pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { usePlatform } from '../platform.js';
@@ -42,6 +43,7 @@ usePlatform({
       },
     };
   },
+  sharing: () => ({ isolated: true, cores: availableParallelism() }),
   fetch: async (url, init) => {
     if (url.protocol !== 'file:') return fetch(url, init);
     try {

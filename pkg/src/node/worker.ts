@@ -1,16 +1,26 @@
-// The worker of Node.
+// The worker of Node, and the threads that it starts.
 
 import { readFile } from 'node:fs/promises';
-import { parentPort } from 'node:worker_threads';
-import init, { TranslationModel } from '../../wasm/multihead.js';
+import { parentPort, Worker } from 'node:worker_threads';
+import { becomeThread, instantiate, type Host, type ThreadMessage } from '../instance.js';
 import type { ToWorker } from '../protocol.js';
-import { serve, type Wasm } from '../serve.js';
+import { serve } from '../serve.js';
 
-async function compile(wasmBase: string | undefined): Promise<Wasm> {
-  const url = new URL('multihead_bg.wasm', wasmBase ?? new URL('../../wasm/', import.meta.url));
-  const { memory } = await init({ module_or_path: await readFile(url) });
-  return { memory, TranslationModel };
-}
+const host: Host = {
+  isolated: true,
+  compile: async (url) => WebAssembly.compile(await readFile(url)),
+  startThread(message, entered) {
+    // It ends with this worker.
+    const thread = new Worker(new URL(import.meta.url), { execArgv: [] });
+    thread.on('message', () => {
+      entered(true);
+    });
+    thread.on('error', () => {
+      entered(false);
+    });
+    thread.postMessage(message);
+  },
+};
 
 const receive = serve(
   {
@@ -18,8 +28,14 @@ const receive = serve(
       parentPort?.postMessage(message, transfer);
     },
   },
-  compile,
+  (start) => instantiate(host, start),
 );
-parentPort?.on('message', (message: ToWorker) => {
-  receive(message);
+parentPort?.on('message', (message: ToWorker | ThreadMessage) => {
+  if (message.kind !== 'thread') {
+    receive(message);
+    return;
+  }
+  becomeThread(message, () => {
+    parentPort?.postMessage('entered');
+  });
 });

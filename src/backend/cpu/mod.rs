@@ -68,14 +68,13 @@ impl<L: Lanes> Cpu<L> {
     }
 
     /// Rows that each thread takes of `rows`, each of which costs `cost` multiply–adds: all, unless together they
-    /// are worth the call. A multiple of four, the rows of a tile, where there are enough.
+    /// are worth the call. Even parts are better than whole tiles.
     pub(crate) fn rows_each(&self, rows: usize, cost: usize) -> usize {
         let threads = self.pool.threads();
         if threads == 1 || rows.saturating_mul(cost) < self.worth_sharing {
             return rows.max(1);
         }
-        let each = rows.div_ceil(threads).max(1);
-        if rows >= 8 * threads { each.next_multiple_of(4) } else { each }
+        rows.div_ceil(threads).max(1)
     }
 
     /// Calls `work` with each of `parts` and working memory of its own, on several threads at once. At most

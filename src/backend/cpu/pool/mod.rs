@@ -2,7 +2,8 @@
 //!
 //! Threads come from outside and stay by calling [`Pool::serve`]: native ones from [`Threads`], those of the web from
 //! workers. Between two tasks a thread looks out for the next one for some microseconds, as ops follow one another
-//! closely, then sleeps. What is computed never depends on how many threads there are.
+//! closely, then sleeps. A part goes to whoever takes it first, so a thread that the system keeps waiting holds nobody
+//! up; what the parts are, and so what is computed, depends on neither.
 
 #![allow(unsafe_code)]
 
@@ -22,12 +23,6 @@ pub const MAX_THREADS: usize = 8;
 /// How often a thread looks before it sleeps: 20 to 50 µs, of loads alone on the web and with pauses between natively.
 const LOOKS: usize = if cfg!(target_arch = "wasm32") { 40_000 } else { 1500 };
 
-/// The lower bits of [`Pool::call`] hold how many threads the task is for.
-const THREADS_BITS: u32 = 8;
-const THREADS_MASK: u64 = (1 << THREADS_BITS) - 1;
-/// The call that sends every thread home.
-const CLOSED: u64 = u64::MAX;
-
 /// A meeting place of threads. Without any, tasks are done by their caller.
 #[derive(Debug, Default)]
 pub struct Pool {
@@ -35,14 +30,15 @@ pub struct Pool {
     members: Mutex<usize>,
     /// `members`, to be read at any time.
     member_count: AtomicUsize,
-    /// Number of the task and the threads it is for. A new value is what members look out for.
-    call: AtomicU64,
-    /// Written by who holds `members`, while no member reads it.
+    /// The [`Ticket`] of the task.
+    ticket: AtomicU64,
+    /// Written by who holds `members`, while no part is pending.
     task: UnsafeCell<Option<Task>>,
-    /// Members that have yet to finish the task.
+    /// Parts of the task that are not done.
     pending: AtomicUsize,
+    closed: AtomicBool,
     sleepers: Sleepers,
-    /// The caller of the task, once it has slept.
+    /// The caller of the task, while it waits for parts that others took.
     caller: Sleepers,
     /// What a member's part panicked with.
     panic: Mutex<Option<Box<dyn Any + Send>>>,
@@ -50,21 +46,35 @@ pub struct Pool {
     lost: AtomicBool,
 }
 
-// SAFETY: all fields but `task` are made for it. `task` is written only by the thread that holds `members` while
-// `pending` is 0, and read only by members that `call` names, before they count `pending` down: `call` is stored after
-// the write and loaded before the read, `pending` is counted down after the read and seen as 0 before the next write.
+// SAFETY: all fields but `task` are made for it. `task` is written only by the thread that holds `members`, before it
+// stores the task's ticket, and read only by those who then took a part from that ticket. Such a part is pending until
+// they are done with it, and nothing is written while one is.
 unsafe impl Sync for Pool {}
 // SAFETY: as above; the pointer in `task` is followed only while its task runs.
 unsafe impl Send for Pool {}
 
-#[derive(Clone, Copy, Debug)]
-struct Task {
-    /// Does one part; outlives the task, for which `Pool::run` waits.
-    work: *const Work<'static>,
-    parts: usize,
+/// Does one part of a task. Outlives the task, for which `Pool::run` waits.
+type Task = *const Work<'static>;
+type Work<'a> = dyn Fn(usize) + Sync + 'a;
+
+/// Number of a task, its parts, and how many of them are taken: 32, 16 and 16 bits of one atomic word. The number
+/// keeps who read the ticket of one task from taking a part of the next.
+#[derive(Clone, Copy)]
+struct Ticket {
+    number: u32,
+    parts: u16,
+    taken: u16,
 }
 
-type Work<'a> = dyn Fn(usize) + Sync + 'a;
+impl Ticket {
+    fn unpack(word: u64) -> Self {
+        Self { number: (word >> 32) as u32, parts: (word >> 16) as u16, taken: word as u16 }
+    }
+
+    fn pack(self) -> u64 {
+        u64::from(self.number) << 32 | u64::from(self.parts) << 16 | u64::from(self.taken)
+    }
+}
 
 impl Pool {
     /// A pool that nobody serves yet.
@@ -90,28 +100,29 @@ impl Pool {
 
     /// Calls `work` with each number below `parts`, once.
     fn run(&self, parts: usize, work: &Work<'_>) {
+        let alone = || (0..parts).for_each(work);
         let members = match self.members.try_lock() {
             Ok(members) => members,
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             // Another caller's task, or a thread that comes in just now.
-            Err(TryLockError::WouldBlock) => return (0..parts).for_each(work),
+            Err(TryLockError::WouldBlock) => return alone(),
         };
-        let threads = (*members + 1).min(parts).min(MAX_THREADS);
-        if threads < 2 {
+        let (Ok(ticket_parts), true) = (u16::try_from(parts), *members > 0 && parts > 1) else {
             drop(members);
-            return (0..parts).for_each(work);
-        }
-        let work_pointer = std::ptr::from_ref(work);
-        // SAFETY: only the lifetime changes. `Join` below waits, even in a panic, until no member follows the pointer.
-        let work_pointer: *const Work<'static> = unsafe { std::mem::transmute(work_pointer) };
-        // SAFETY: `members` is held and `pending` is 0, so no one else has it; see `Sync`.
-        unsafe { *self.task.get() = Some(Task { work: work_pointer, parts }) };
-        self.pending.store(threads - 1, Ordering::SeqCst);
-        let number = (self.call.load(Ordering::SeqCst) >> THREADS_BITS) + 1;
-        self.call.store(number << THREADS_BITS | threads as u64, Ordering::SeqCst);
+            return alone();
+        };
+        let task = std::ptr::from_ref(work);
+        // SAFETY: only the lifetime changes. `Join` below waits, even in a panic, until no part is pending.
+        let task: Task = unsafe { std::mem::transmute(task) };
+        // SAFETY: `members` is held and no part is pending, so no one else uses it; see `Sync`.
+        unsafe { *self.task.get() = Some(task) };
+        self.pending.store(parts, Ordering::SeqCst);
+        let number = Ticket::unpack(self.ticket.load(Ordering::SeqCst)).number.wrapping_add(1);
+        let ticket = Ticket { number, parts: ticket_parts, taken: 0 };
+        self.ticket.store(ticket.pack(), Ordering::SeqCst);
         self.sleepers.wake();
         let join = Join(self);
-        (0..parts).step_by(threads).for_each(work);
+        self.work();
         drop(join);
         drop(members);
         if let Some(panic) = lock(&self.panic).take() {
@@ -121,42 +132,48 @@ impl Pool {
 
     /// Makes the calling thread one that shares tasks, until the pool is closed.
     pub fn serve(&self) {
-        let (index, mut seen) = {
-            let mut members = lock(&self.members);
-            *members += 1;
-            self.member_count.store(*members, Ordering::Relaxed);
-            (*members, self.call.load(Ordering::SeqCst))
-        };
+        let mut members = lock(&self.members);
+        *members += 1;
+        self.member_count.store(*members, Ordering::Relaxed);
+        drop(members);
         loop {
-            seen = self
-                .sleepers
-                .wait(|| Some(self.call.load(Ordering::SeqCst)).filter(|&call| call != seen));
-            if seen == CLOSED {
+            let closed = self.sleepers.wait(|| {
+                let ticket = Ticket::unpack(self.ticket.load(Ordering::SeqCst));
+                let closed = self.closed.load(Ordering::SeqCst);
+                (closed || ticket.taken < ticket.parts).then_some(closed)
+            });
+            if closed {
                 return;
             }
-            let threads = (seen & THREADS_MASK) as usize;
-            if index < threads {
-                self.share(index, threads);
+            self.work();
+        }
+    }
+
+    /// Does parts of the task until all are taken. A panic is kept for who waits for the task.
+    fn work(&self) {
+        while let Some(part) = self.take_part() {
+            // SAFETY: a part was taken and is pending; see `Sync`.
+            if let Some(task) = unsafe { *self.task.get() } {
+                // SAFETY: `run` waits for the pending part before what the pointer leads to ends.
+                let work = unsafe { &*task };
+                if let Err(panic) = catch_unwind(AssertUnwindSafe(|| work(part))) {
+                    lock(&self.panic).get_or_insert(panic);
+                }
+            }
+            if self.pending.fetch_sub(1, Ordering::SeqCst) == 1 {
+                self.caller.wake();
             }
         }
     }
 
-    /// Does a member's parts of the task that it was called for.
-    fn share(&self, index: usize, threads: usize) {
-        // SAFETY: `call` named this member, which has not counted `pending` down; see `Sync`.
-        if let Some(Task { work, parts }) = unsafe { *self.task.get() } {
-            // SAFETY: the caller waits for this member before what the pointer leads to ends.
-            let work = unsafe { &*work };
-            let outcome = catch_unwind(AssertUnwindSafe(|| {
-                (index..parts).step_by(threads).for_each(work);
-            }));
-            if let Err(panic) = outcome {
-                lock(&self.panic).get_or_insert(panic);
-            }
-        }
-        if self.pending.fetch_sub(1, Ordering::SeqCst) == 1 {
-            self.caller.wake();
-        }
+    /// A part that nobody else takes.
+    fn take_part(&self) -> Option<usize> {
+        let taken = self.ticket.fetch_update(Ordering::SeqCst, Ordering::SeqCst, |word| {
+            let ticket = Ticket::unpack(word);
+            let next = || Ticket { taken: ticket.taken + 1, ..ticket }.pack();
+            (ticket.taken < ticket.parts).then(next)
+        });
+        taken.ok().map(|word| Ticket::unpack(word).taken.into())
     }
 
     /// Sends every thread home.
@@ -164,7 +181,7 @@ impl Pool {
         let mut members = lock(&self.members);
         *members = 0;
         self.member_count.store(0, Ordering::Relaxed);
-        self.call.store(CLOSED, Ordering::SeqCst);
+        self.closed.store(true, Ordering::SeqCst);
         self.sleepers.wake();
     }
 
@@ -176,7 +193,7 @@ impl Pool {
     }
 }
 
-/// Waits for the members when it is dropped.
+/// Waits for the parts that others took when it is dropped.
 struct Join<'a>(&'a Pool);
 
 impl Drop for Join<'_> {
@@ -188,10 +205,6 @@ impl Drop for Join<'_> {
         });
         if lost {
             std::process::abort();
-        }
-        if std::thread::panicking() {
-            // The caller's own panic goes on; a member's beside it is of no use.
-            lock(&pool.panic).take();
         }
     }
 }

@@ -1,0 +1,158 @@
+// Modules and threads in Chromium: what is fetched, what is said of it, and that no result depends on it.
+
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { launchChromium } from './chromium.mjs';
+import { floresLines, SENTENCES, translateNatively } from './native.mjs';
+import { startServer } from './server.mjs';
+
+/** @type {Awaited<ReturnType<typeof startServer>>} */
+let isolated;
+/** @type {Awaited<ReturnType<typeof startServer>>} */
+let plain;
+/** @type {Awaited<ReturnType<typeof launchChromium>>} */
+let browser;
+
+before(async () => {
+  isolated = await startServer();
+  plain = await startServer({ isolated: false });
+  browser = await launchChromium();
+});
+after(async () => {
+  await browser.close();
+  await isolated.close();
+  await plain.close();
+});
+
+/** A page of a server with the package. @param {Awaited<ReturnType<typeof startServer>>} server */
+async function open(server) {
+  const page = await (await browser.newContext()).newPage();
+  /** @type {string[]} */
+  const told = [];
+  page.on('console', (message) => told.push(message.text()));
+  const start = server.state.requests.length;
+  await page.goto(`${server.origin}/tests/e2e/blank.html`);
+  await page.evaluate(async () => {
+    globalThis.multihead = await import(new URL('/pkg/dist/index.js', location.href).href);
+  });
+  return {
+    page,
+    told,
+    modules: () => server.state.requests.slice(start).filter((path) => path.endsWith('.wasm')),
+    close: () => page.context().close(),
+  };
+}
+
+/**
+ * Everything that a translation holds, floats by their bits, and what it was computed on.
+ * @param {import('playwright-core').Page} page @param {number | 'auto'} threads @param {readonly string[]} lines
+ */
+function translated(page, threads, lines) {
+  return page.evaluate(
+    async ([count, texts]) => {
+      const pair = { sourceLanguage: 'en', targetLanguage: 'pt' };
+      const translator = await multihead.Translator.create({ ...pair, threads: count });
+      const bits = (/** @type {Iterable<number>} */ floats) => [
+        ...new Uint32Array(new Float32Array(floats).buffer),
+      ];
+      const whole = [];
+      for (const text of [...texts, texts.join(' ')]) {
+        const { text: target, sentences } = await translator.translateDetailed(text);
+        const exact = sentences.map((sentence) => ({
+          ...sentence,
+          alignment: bits(sentence.alignment),
+          score: bits([sentence.score]),
+        }));
+        whole.push({ target, sentences: exact });
+      }
+      const list = await multihead.translate(texts, { from: 'en', to: 'pt', threads: count });
+      const { deviceReason } = translator;
+      translator.destroy();
+      await multihead.unload();
+      return { deviceReason, list, whole };
+    },
+    /** @type {const} */ ([threads, lines]),
+  );
+}
+
+test('two threads give the bits of one', async () => {
+  const lines = [...SENTENCES['en-pt'], ...floresLines('en', 30)];
+  const { page, modules, told, close } = await open(isolated);
+  const one = await translated(page, 1, lines);
+  const two = await translated(page, 2, lines);
+  assert.match(one.deviceReason, /^relaxed SIMD, 1 thread;/);
+  assert.match(two.deviceReason, /^relaxed SIMD, 2 threads;/);
+  assert.deepEqual(two.whole, one.whole);
+  assert.deepEqual(two.list, one.list);
+  assert.deepEqual(one.list, await translateNatively('en-pt', lines));
+  assert.deepEqual(
+    modules().map((path) => path.replace(/^.*\//, '')),
+    ['multihead_relaxed_bg.wasm', 'multihead_threads_bg.wasm'],
+  );
+  assert.deepEqual(told, []);
+  await close();
+});
+
+test('a page that is not isolated works on one thread and says so once', async () => {
+  const { page, modules, told, close } = await open(plain);
+  const [line] = SENTENCES['en-pt'];
+  const { deviceReason, list } = await translated(page, 2, [line ?? '']);
+  await translated(page, 'auto', [line ?? '']);
+  assert.match(deviceReason, /^relaxed SIMD, 1 thread: the page is not cross-origin isolated/);
+  assert.deepEqual(list, await translateNatively('en-pt', [line ?? '']));
+  assert.deepEqual([...new Set(modules())], ['/pkg/wasm/multihead_relaxed_bg.wasm']);
+  assert.equal(told.length, 1);
+  assert.match(told[0] ?? '', /Cross-Origin-Opener-Policy.*Cross-Origin-Embedder-Policy/);
+  await close();
+});
+
+test('a thread that traps takes the worker with it, and the next call works', async () => {
+  const { page, close } = await open(isolated);
+  const long = SENTENCES['en-pt'].join(' ');
+  const outcome = await page.evaluate(async (text) => {
+    multihead.configure({ workerUrl: '/tests/e2e/losing-worker.mjs' });
+    const pair = { sourceLanguage: 'en', targetLanguage: 'pt' };
+    const translator = await multihead.Translator.create({ ...pair, threads: 3 });
+    const code = await translator.translate(text).catch(({ code: of }) => of);
+    multihead.configure({ workerUrl: '/pkg/dist/worker.js' });
+    return { code, next: await translator.translate(text) };
+  }, long);
+  assert.equal(outcome.code, 'internal');
+  assert.equal(outcome.next, (await translateNatively('en-pt', [long]))[0]);
+  await close();
+});
+
+test('where a thread cannot start, the others do its work', async () => {
+  const { page, close } = await open(isolated);
+  isolated.state.fault = (request, response, path) => {
+    if (path !== '/pkg/dist/worker.js' || request.headers['referer']?.endsWith('worker.js') !== true)
+      return false;
+    response.writeHead(404).end();
+    return true;
+  };
+  const [line] = SENTENCES['en-pt'];
+  const { deviceReason, list } = await translated(page, 2, [line ?? '']);
+  isolated.state.fault = undefined;
+  assert.match(deviceReason, /^relaxed SIMD, 1 thread: 1 more could not be started/);
+  assert.deepEqual(list, await translateNatively('en-pt', [line ?? '']));
+  await close();
+});
+
+test('wrong numbers of threads are typed errors', async () => {
+  const { page, close } = await open(isolated);
+  const codes = await page.evaluate(async () => {
+    /** @type {[string, string][]} */
+    const seen = [];
+    for (const threads of [0, -1, 1.5, NaN, Infinity, '2', null]) {
+      const options = { from: 'en', to: 'pt', threads: /** @type {any} */ (threads) };
+      await multihead.translate('x', options).catch(({ code, option }) => seen.push([code, option]));
+    }
+    return seen;
+  });
+  assert.deepEqual(
+    codes,
+    codes.map(() => ['invalid-argument', 'threads']),
+  );
+  assert.equal(codes.length, 7);
+  await close();
+});
