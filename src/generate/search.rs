@@ -2,7 +2,7 @@
 
 use super::beam::{Beam, BeamOptions, Hypothesis};
 use crate::error::Result;
-use crate::ops::Ops;
+use crate::ops::{Ops, Pick};
 use crate::stack::{DecoderState, Encoded, EncodedSource, EncoderDecoder};
 use std::{ops::Range, rc::Rc};
 
@@ -105,16 +105,16 @@ impl<O: Ops> Search<O> {
         let state = &mut self.state;
         let step =
             model.decode_step(ops, &encoded, state, &tokens, &row_sources, self.with_alignment)?;
-        let mut chosen = Vec::with_capacity(self.sources.len());
+        let mut picks = Vec::with_capacity(self.sources.len());
         let mut row = 0;
         for alike in self.sources.chunk_by(|a, b| Rc::ptr_eq(&a.output, &b.output)) {
             let live: usize = alike.iter().map(|source| source.beam.live()).sum();
-            let width = alike.iter().map(|source| source.beam.width()).max().unwrap_or(1);
+            let k = alike.iter().map(|source| source.beam.width()).max().unwrap_or(1);
             let Some(Source { output, .. }) = alike.first() else { continue };
-            let logits = ops.logits(&step.hidden, row..row + live, output);
-            chosen.push(ops.choose(&logits, output, width));
+            picks.push(Pick { rows: row..row + live, output: output.as_ref(), k });
             row += live;
         }
+        let chosen = ops.choose_each(&step.hidden, &picks);
         let (attention, stride) = match &step.alignment {
             Some(weights) => (ops.read(weights).await?, ops.shape(weights).1),
             None => (Vec::new(), 0),

@@ -8,7 +8,7 @@ use super::linear::cpu::CpuLinear;
 use super::linear::mismatch;
 use super::output::cpu::CpuOutput;
 use super::{
-    Activation, ActivationQuant, Choice, LinearPart, NormSource, Ops, Residual, TableSource,
+    Activation, ActivationQuant, Choice, LinearPart, NormSource, Ops, Pick, Residual, TableSource,
 };
 use crate::backend::cpu::gemm::Finish;
 use crate::backend::cpu::lanes::Lanes;
@@ -251,6 +251,14 @@ impl<L: Lanes> Ops for Cpu<L> {
 
     fn choose(&mut self, logits: &Tensor, output: &CpuOutput, k: usize) -> Vec<Vec<Choice>> {
         self.apply_choose(logits, output, k)
+    }
+
+    fn choose_each(
+        &mut self,
+        hidden: &Tensor,
+        picks: &[Pick<'_, CpuOutput>],
+    ) -> Vec<Vec<Vec<Choice>>> {
+        self.apply_choose_each(hidden, picks)
     }
 
     fn read_chosen(

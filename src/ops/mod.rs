@@ -116,6 +116,17 @@ pub struct Choice {
     pub log_prob: f32,
 }
 
+/// Rows that choose among the candidates of one output projection.
+#[derive(Debug)]
+pub struct Pick<'a, O> {
+    /// Rows of the hidden states.
+    pub rows: Range<usize>,
+    /// Their candidates.
+    pub output: &'a O,
+    /// Choices wanted of each row.
+    pub k: usize,
+}
+
 /// What a device must be able to do to run every model of this crate.
 pub trait Ops {
     /// Float32 activations, `[rows, columns]`.
@@ -262,6 +273,19 @@ pub trait Ops {
         output: &Self::OutputProjection,
         k: usize,
     ) -> Self::Chosen;
+
+    /// [`Ops::choose`] from the [`Ops::logits`] of every pick, which are independent of one another.
+    fn choose_each(
+        &mut self,
+        hidden: &Self::Tensor,
+        picks: &[Pick<'_, Self::OutputProjection>],
+    ) -> Vec<Self::Chosen> {
+        let choose = |pick: &Pick<'_, Self::OutputProjection>| {
+            let logits = self.logits(hidden, pick.rows.clone(), pick.output);
+            self.choose(&logits, pick.output, pick.k)
+        };
+        picks.iter().map(choose).collect()
+    }
 
     // ---- reading back
 

@@ -4,7 +4,7 @@ use super::{Random, Run, assert_close, now, run_all};
 use multihead::backend::cpu::Cpu;
 use multihead::backend::cpu::lanes::Lanes;
 use multihead::ops::choose::reference;
-use multihead::ops::{ActivationQuant, Choice, Ops, TableSource, Weights};
+use multihead::ops::{ActivationQuant, Choice, Ops, Pick, TableSource, Weights};
 use std::f32::consts::LN_2;
 
 /// Chooses among logits; gives ids and log-probabilities by turns, and −1 between rows.
@@ -82,5 +82,68 @@ pub fn random() {
             let tolerance = if want.fract() == 0.0 { 1e-5 } else { 2e-6 };
             assert!((got - want).abs() <= tolerance * want.abs().max(1.0), "{what}: {got} {want}");
         }
+    }
+}
+
+/// Rows of one tensor, each of which chooses among candidates of its own: all in one call, and one after the other.
+struct Picks<'a> {
+    hidden: &'a [f32],
+    columns: usize,
+    weights: &'a Weights,
+    vocab_size: usize,
+    /// Rows and candidates of each pick.
+    picks: &'a [(usize, Option<Vec<u32>>)],
+    k: usize,
+}
+
+impl Run for Picks<'_> {
+    fn run<L: Lanes>(&self, cpu: &mut Cpu<L>) -> Vec<f32> {
+        let (rows, columns, weights) = (self.vocab_size, self.columns, self.weights.clone());
+        let table = TableSource { name: "Wemb".to_owned(), rows, columns, weights };
+        let table = cpu.table(table).unwrap();
+        let project = |(_, ids): &(usize, Option<Vec<u32>>)| {
+            cpu.output_projection(&table, None, ActivationQuant::Wide, ids.as_deref(), &[1])
+        };
+        let outputs: Vec<_> = self.picks.iter().map(|pick| project(pick).unwrap()).collect();
+        let hidden = cpu.upload(self.hidden.len() / columns, columns, self.hidden);
+        let mut picks = Vec::new();
+        let mut row = 0;
+        for ((rows, _), output) in self.picks.iter().zip(&outputs) {
+            picks.push(Pick { rows: row..row + rows, output, k: self.k });
+            row += rows;
+        }
+        let read = |cpu: &mut Cpu<L>, chosen| flatten(&now(cpu.read_chosen(chosen)).unwrap());
+        let mut together = Vec::new();
+        for chosen in cpu.choose_each(&hidden, &picks) {
+            together.extend(read(cpu, chosen));
+        }
+        let mut one_by_one = Vec::new();
+        for Pick { rows, output, k } in picks {
+            let logits = cpu.logits(&hidden, rows, output);
+            let chosen = cpu.choose(&logits, output, k);
+            one_by_one.extend(read(cpu, chosen));
+        }
+        assert_eq!(together, one_by_one);
+        together
+    }
+}
+
+pub fn picks() {
+    let mut random = Random::new(23);
+    for i in 0..40 {
+        let (columns, vocab_size) = (random.between(1, 40), random.between(2, 60));
+        let weights = random.weights(vocab_size * columns, true);
+        let candidates = |random: &mut Random| {
+            (random.below(4) > 0)
+                .then(|| (0..vocab_size as u32).filter(|_| random.below(3) > 0).collect())
+        };
+        let count = random.between(0, 9);
+        let picks: Vec<_> =
+            (0..count).map(|_| (random.between(1, 3), candidates(&mut random))).collect();
+        let rows: usize = picks.iter().map(|(rows, _)| rows).sum();
+        let hidden = random.floats(rows * columns);
+        let (hidden, picks, weights) = (&hidden[..], &picks[..], &weights);
+        let k = i % 4 + 1;
+        run_all(&Picks { hidden, columns, weights, vocab_size, picks, k }, "picks");
     }
 }

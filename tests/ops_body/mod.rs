@@ -16,9 +16,13 @@ use multihead::backend::cpu::Cpu;
 use multihead::backend::cpu::lanes::{
     Lanes, Native, SaturatingDot, Scalar, SignedDot, UnsignedDot,
 };
+#[cfg(not(target_arch = "wasm32"))]
+use multihead::backend::cpu::pool::Threads;
 use multihead::error::Result;
 use multihead::ops::{Ops, Weights};
 use std::pin::pin;
+#[cfg(not(target_arch = "wasm32"))]
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::task::{Context, Poll, Waker};
 
@@ -34,7 +38,11 @@ pub fn check_all(announce: impl Fn(&str)) {
 
 /// Hash of the results of all checks. It says nothing of their being right, only of their being the same natively
 /// and in wasm with and without SIMD: whoever changes an op or a check takes the new value from any of them.
-const SAME_EVERYWHERE: u64 = 6_625_135_682_142_434_834;
+const SAME_EVERYWHERE: u64 = 12_135_436_154_280_278_079;
+
+/// Threads for all checks.
+#[cfg(not(target_arch = "wasm32"))]
+static CREWS: LazyLock<[Threads; 2]> = LazyLock::new(|| [2, 3].map(Threads::start));
 
 static RESULTS: AtomicU64 = AtomicU64::new(0);
 
@@ -55,6 +63,7 @@ const CHECKS: &[(&str, fn())] = &[
     ("output projection refuses what does not fit", output::refusals),
     ("choose by hand", choose::by_hand),
     ("choose of random logits", choose::random),
+    ("choose for several projections at once", choose::picks),
     ("layer norm", rows::layer_norm),
     ("pending norms", rows::pending_norms),
     ("activations", rows::activations),
@@ -146,11 +155,15 @@ pub fn run_all(run: &impl Run, what: &str) -> Vec<f32> {
     same::<Scalar<UnsignedDot>>(run, &first, what);
     same::<Scalar<SaturatingDot>>(run, &first, what);
     #[cfg(not(target_arch = "wasm32"))]
-    for threads in [2, 3] {
+    for crew in CREWS.iter() {
         // However small the op is, it is shared.
-        let crew = multihead::backend::cpu::pool::Threads::start(threads);
-        let mut shared = Cpu::<Native>::with_pool(crew.pool()).sharing_from(0);
-        assert_eq!(bits(&first), bits(&run.run(&mut shared)), "{what}: on {threads} threads");
+        let native = run.run(&mut Cpu::<Native>::with_pool(crew.pool()).sharing_from(0));
+        let bytes = Cpu::<Scalar<UnsignedDot>>::with_pool(crew.pool());
+        let bytes = run.run(&mut bytes.sharing_from(0));
+        for shared in [native, bytes] {
+            let threads = crew.pool().threads();
+            assert_eq!(bits(&first), bits(&shared), "{what}: on {threads} threads");
+        }
     }
     let hash = bits(&first).iter().fold(RESULTS.load(Relaxed), |hash, &bits| {
         (hash.rotate_left(5) ^ u64::from(bits)).wrapping_mul(0x9e37_79b9_7f4a_7c15)

@@ -4,8 +4,8 @@ use super::check;
 use crate::backend::cpu::lanes::Lanes;
 use crate::backend::cpu::math;
 use crate::backend::cpu::{Cpu, Tensor};
-use crate::ops::Choice;
 use crate::ops::output::cpu::CpuOutput;
+use crate::ops::{Choice, Pick};
 
 impl<L: Lanes> Cpu<L> {
     /// The `k` likeliest candidates of each row.
@@ -19,10 +19,45 @@ impl<L: Lanes> Cpu<L> {
             self.record_fault(error);
             return Vec::new();
         }
-        (0..logits.rows())
-            .map(|row| choose_row::<L>(logits.row(row).unwrap_or(&[]), output, k))
-            .collect()
+        choose_rows::<L>(logits, output, k)
     }
+
+    /// The choices of every pick, which threads share.
+    pub(crate) fn apply_choose_each(
+        &mut self,
+        hidden: &Tensor,
+        picks: &[Pick<'_, CpuOutput>],
+    ) -> Vec<Vec<Vec<Choice>>> {
+        let cost = |pick: &Pick<'_, CpuOutput>| pick.rows.len() * pick.output.candidates();
+        let rows: usize = picks.iter().map(cost).sum();
+        let fits = picks.iter().all(|pick| pick.output.rows_of(hidden, &pick.rows).is_some());
+        let each = self.rows_each(picks.len(), rows / picks.len().max(1) * hidden.columns());
+        if each >= picks.len() || !fits {
+            let choose = |pick: &Pick<'_, CpuOutput>| {
+                let logits = self.apply_output(hidden, pick.rows.clone(), pick.output);
+                self.apply_choose(&logits, pick.output, pick.k)
+            };
+            return picks.iter().map(choose).collect();
+        }
+        let mut chosen: Vec<Vec<Vec<Choice>>> = picks.iter().map(|_| Vec::new()).collect();
+        let parts = picks.chunks(each).zip(chosen.chunks_mut(each));
+        self.share(parts, |(picks, chosen), scratch| {
+            for (pick, chosen) in picks.iter().zip(chosen.iter_mut()) {
+                let mut logits = Tensor::stale(pick.rows.len(), pick.output.candidates());
+                if let Some(input) = pick.output.rows_of(hidden, &pick.rows) {
+                    pick.output.multiply::<L>(input, &mut logits, scratch);
+                    *chosen = choose_rows::<L>(&logits, pick.output, pick.k);
+                }
+            }
+        });
+        chosen
+    }
+}
+
+fn choose_rows<L: Lanes>(logits: &Tensor, output: &CpuOutput, k: usize) -> Vec<Vec<Choice>> {
+    (0..logits.rows())
+        .map(|row| choose_row::<L>(logits.row(row).unwrap_or(&[]), output, k))
+        .collect()
 }
 
 fn choose_row<L: Lanes>(logits: &[f32], output: &CpuOutput, k: usize) -> Vec<Choice> {

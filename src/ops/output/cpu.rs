@@ -7,7 +7,7 @@ use crate::backend::cpu::gemm::{
 };
 use crate::backend::cpu::lanes::Lanes;
 use crate::backend::cpu::quantize::RowForm;
-use crate::backend::cpu::{Cpu, Tensor};
+use crate::backend::cpu::{Cpu, Scratch, Tensor};
 use crate::error::Result;
 use crate::ops::embed::cpu::CpuTable;
 use crate::ops::linear::cpu::{Matrix, row_quant};
@@ -105,79 +105,95 @@ impl<L: Lanes> Cpu<L> {
         output: &CpuOutput,
     ) -> Tensor {
         let mut logits = Tensor::stale(rows.len(), output.candidates);
-        let input = hidden
-            .values()
-            .get(rows.start.saturating_mul(hidden.columns())..)
-            .and_then(|values| values.get(..rows.len() * hidden.columns()));
-        let (Some(input), true) = (input, hidden.columns() == output.columns) else {
-            let expected = [rows.end, output.columns];
-            self.record_fault(mismatch("logits", expected, [hidden.rows(), hidden.columns()]));
-            logits.values_mut().fill(0.0);
-            return logits;
-        };
-        let stride = output.candidates;
-        let mut to =
-            Output { values: logits.values_mut(), stride, column: 0, finish: Finish::Store };
-        match &output.rows {
-            Rows::Packed(Matrix::Float(matrix)) => matrix.multiply::<L>(input, &mut to),
-            Rows::Packed(Matrix::Int8(matrix)) => {
-                let quantized = &mut self.scratch.quantized;
-                let (quant, form) = matrix.input();
-                quantized.quantize::<L>(input, output.columns, quant, form);
-                matrix.multiply::<L>(quantized, &mut to);
-            }
-            Rows::Whole { table, bias, activation } => {
-                self.whole_table(input, table, bias.as_deref(), *activation, &mut to);
+        match output.rows_of(hidden, &rows) {
+            Some(input) => output.multiply::<L>(input, &mut logits, &mut self.scratch),
+            None => {
+                let expected = [rows.end, output.columns];
+                self.record_fault(mismatch("logits", expected, [hidden.rows(), hidden.columns()]));
+                logits.values_mut().fill(0.0);
             }
         }
         logits
     }
+}
 
-    /// Logits over every row of a table.
-    fn whole_table(
-        &mut self,
+impl CpuOutput {
+    /// The rows `rows` of `hidden`, if it has them and they are as wide as the table's.
+    pub(crate) fn rows_of<'a>(&self, hidden: &'a Tensor, rows: &Range<usize>) -> Option<&'a [f32]> {
+        let columns = hidden.columns();
+        let values = hidden.values().get(rows.start.saturating_mul(columns)..)?;
+        values.get(..rows.len() * columns).filter(|_| columns == self.columns)
+    }
+
+    /// Logits of rows `[rows, columns]`.
+    pub(crate) fn multiply<L: Lanes>(
+        &self,
         input: &[f32],
-        table: &CpuTable,
-        bias: Option<&[f32]>,
-        activation: ActivationQuant,
-        output: &mut Output<'_>,
+        logits: &mut Tensor,
+        scratch: &mut Scratch,
     ) {
-        let columns = table.columns();
-        if let (Weights::Int8 { values, multiplier }, Some(quant)) =
-            (table.weights(), row_quant(activation))
-        {
-            let rows = &mut self.scratch.quantized;
-            rows.quantize::<L>(input, columns, quant, RowForm::Words);
-            return multiply_int8::<L>(rows, columns, values, *multiplier, bias, quant, output);
-        }
-        // Float32: eight rows are packed at a time, multiplied with all inputs, and forgotten.
-        let block = &mut self.scratch.float_block;
-        block.clear();
-        block.resize(columns, Floats::default());
-        for first in (0..table.rows()).step_by(BLOCK) {
-            let width = (table.rows() - first).min(BLOCK);
-            let range = first * columns..(first + width) * columns;
-            let size = columns.max(1);
-            match table.weights() {
-                Weights::F32(values) => {
-                    let mut rows = values[range].chunks_exact(size);
-                    let rows = std::array::from_fn(|_| rows.next().unwrap_or(&[]));
-                    pack_float_block::<L>(rows, block);
-                }
-                Weights::Int8 { values, multiplier } => {
-                    let mut rows = values[range].chunks_exact(size);
-                    let rows = std::array::from_fn(|_| rows.next().unwrap_or(&[]));
-                    pack_dequantized_block::<L>(rows, *multiplier, block);
-                }
+        let stride = self.candidates;
+        let mut to =
+            Output { values: logits.values_mut(), stride, column: 0, finish: Finish::Store };
+        match &self.rows {
+            Rows::Packed(Matrix::Float(matrix)) => matrix.multiply::<L>(input, &mut to),
+            Rows::Packed(Matrix::Int8(matrix)) => {
+                let quantized = &mut scratch.quantized;
+                let (quant, form) = matrix.input();
+                quantized.quantize::<L>(input, self.columns, quant, form);
+                matrix.multiply::<L>(quantized, &mut to);
             }
-            let mut eight_bias = Floats::default();
-            if let Some(bias) = bias.and_then(|bias| bias.get(first..)) {
-                for (to, &from) in eight_bias.lanes_mut().iter_mut().zip(bias) {
-                    *to = from;
-                }
+            Rows::Whole { table, bias, activation } => {
+                whole_table::<L>(input, table, bias.as_deref(), *activation, &mut to, scratch);
             }
-            output.column = first;
-            multiply_float::<L>(input, columns, width, block, &[eight_bias], output);
         }
+    }
+}
+
+/// Logits over every row of a table.
+fn whole_table<L: Lanes>(
+    input: &[f32],
+    table: &CpuTable,
+    bias: Option<&[f32]>,
+    activation: ActivationQuant,
+    output: &mut Output<'_>,
+    scratch: &mut Scratch,
+) {
+    let columns = table.columns();
+    if let (Weights::Int8 { values, multiplier }, Some(quant)) =
+        (table.weights(), row_quant(activation))
+    {
+        let rows = &mut scratch.quantized;
+        rows.quantize::<L>(input, columns, quant, RowForm::Words);
+        return multiply_int8::<L>(rows, columns, values, *multiplier, bias, quant, output);
+    }
+    // Float32: eight rows are packed at a time, multiplied with all inputs, and forgotten.
+    let block = &mut scratch.float_block;
+    block.clear();
+    block.resize(columns, Floats::default());
+    for first in (0..table.rows()).step_by(BLOCK) {
+        let width = (table.rows() - first).min(BLOCK);
+        let range = first * columns..(first + width) * columns;
+        let size = columns.max(1);
+        match table.weights() {
+            Weights::F32(values) => {
+                let mut rows = values[range].chunks_exact(size);
+                let rows = std::array::from_fn(|_| rows.next().unwrap_or(&[]));
+                pack_float_block::<L>(rows, block);
+            }
+            Weights::Int8 { values, multiplier } => {
+                let mut rows = values[range].chunks_exact(size);
+                let rows = std::array::from_fn(|_| rows.next().unwrap_or(&[]));
+                pack_dequantized_block::<L>(rows, *multiplier, block);
+            }
+        }
+        let mut eight_bias = Floats::default();
+        if let Some(bias) = bias.and_then(|bias| bias.get(first..)) {
+            for (to, &from) in eight_bias.lanes_mut().iter_mut().zip(bias) {
+                *to = from;
+            }
+        }
+        output.column = first;
+        multiply_float::<L>(input, columns, width, block, &[eight_bias], output);
     }
 }
