@@ -180,7 +180,8 @@ async function keep(clientId, urls) {
     if (!response.ok) throw new Error(`${url}: ${response.status}`);
     await cache.put(url, response);
   }
-  const open = await worker.clients.matchAll({ includeUncontrolled: true, type: 'all' });
+  // Workers have their pages' sets. Firefox would ask each of them, and a thread that waits for work does not answer.
+  const open = await worker.clients.matchAll({ includeUncontrolled: true, type: 'window' });
   const used = await change((state) => {
     state.current = set;
     const sets = new Set([set, ...open.flatMap(({ id }) => state.clients[id] ?? [])]);
