@@ -19,6 +19,9 @@ const FILES: Readonly<Record<Variant, URL>> = {
 /** Bytes of a thread's stack; what the ops need is far less. */
 const THREAD_STACK = 1 << 18;
 
+/** Milliseconds that a thread may take to come in. */
+const THREAD_PATIENCE = 5000;
+
 /** What a worker is told that becomes a thread. */
 export interface ThreadMessage {
   kind: 'thread';
@@ -83,7 +86,13 @@ async function withThreads(host: Host, module: WebAssembly.Module, choice: Choic
     { length: choice.threads - 1 },
     () =>
       new Promise<boolean>((resolve) => {
-        host.startThread({ kind: 'thread', module, memory }, resolve);
+        // One that is late works along all the same; nobody waits for it.
+        setTimeout(resolve, THREAD_PATIENCE, false);
+        try {
+          host.startThread({ kind: 'thread', module, memory }, resolve);
+        } catch {
+          resolve(false);
+        }
       }),
   );
   const computes = Promise.all(entering).then((entered) => {

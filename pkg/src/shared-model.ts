@@ -142,6 +142,35 @@ export class SharedModel {
   }
 
   async #start(loading: Loading): Promise<RunningModel> {
+    const { precision, threads } = this.#computing;
+    const number = nextNumber++;
+    // The worker gets ready while the files come.
+    let worker = engine(threads);
+    worker.models.add(number);
+    try {
+      const files = await this.#files(loading);
+      if (!worker.alive) {
+        worker = engine(threads);
+        worker.models.add(number);
+      }
+      const { signal } = loading.stop;
+      const ask = { model: number, files, precision };
+      const loaded = await worker.request('load', ask, { signal, transfer: buffersOf(files) });
+      const info: LoadedInfo = {
+        device: 'cpu',
+        deviceReason: `${loaded.computes}; the GPU path is not built yet`,
+        precision: loaded.precision,
+      };
+      loading.running = { engine: worker, number, info };
+      return loading.running;
+    } catch (thrown) {
+      // The worker may have it already when an abort crosses its answer.
+      void worker.unload(number).catch(() => undefined);
+      throw thrown;
+    }
+  }
+
+  async #files(loading: Loading): Promise<TranslationFiles> {
     const { signal } = loading.stop;
     const loaded = await loadFiles(
       this.found,
@@ -153,32 +182,13 @@ export class SharedModel {
       () => SharedModel.every().reduce((sum, other) => sum + (other === this ? 0 : other.#taken), 0),
     );
     const roles = translationRoles(this.found.id, loaded);
-    const files = Object.fromEntries(
-      await Promise.all(
-        Object.entries(roles).map(async ([role, { name, data }]): Promise<[string, FileMessage]> => {
-          return [role, { name, data: await readable(data) }];
-        }),
-      ),
-    ) as unknown as TranslationFiles;
+    const files = await Promise.all(
+      Object.entries(roles).map(async ([role, { name, data }]): Promise<[string, FileMessage]> => {
+        return [role, { name, data: await readable(data) }];
+      }),
+    );
     signal.throwIfAborted();
-    const worker = engine(this.#computing.threads);
-    const number = nextNumber++;
-    worker.models.add(number);
-    try {
-      const { precision, computes } = await worker.request(
-        'load',
-        { model: number, files, precision: this.#computing.precision },
-        { signal, transfer: buffersOf(files) },
-      );
-      const deviceReason = `${computes}; the GPU path is not built yet`;
-      const info: LoadedInfo = { device: 'cpu', deviceReason, precision };
-      loading.running = { engine: worker, number, info };
-      return loading.running;
-    } catch (thrown) {
-      // The worker may have it already when an abort crosses its answer.
-      void worker.unload(number).catch(() => undefined);
-      throw thrown;
-    }
+    return Object.fromEntries(files) as unknown as TranslationFiles;
   }
 }
 

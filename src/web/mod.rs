@@ -11,7 +11,7 @@ mod translation;
 use wasm_bindgen::prelude::wasm_bindgen;
 
 pub use blob_file::BlobFile;
-pub use threads::{lose_thread, serve_thread, thread_count};
+pub use threads::{lose_thread, serve_thread};
 pub use translation::{TranslationJob, TranslationModel};
 
 /// Runs when the module is instantiated: a panic leaves its message on the console before the trap.

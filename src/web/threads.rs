@@ -19,12 +19,6 @@ pub fn serve_thread() {
     POOL.serve();
 }
 
-/// Threads that share the work now, the caller's among them.
-#[wasm_bindgen(js_name = threadCount)]
-pub fn thread_count() -> usize {
-    POOL.threads()
-}
-
 /// Says that a thread trapped: the caller of its task then traps as well, instead of waiting for ever.
 #[wasm_bindgen(js_name = loseThread)]
 pub fn lose_thread() {

@@ -3,13 +3,13 @@
 import { readdirSync, readFileSync } from 'node:fs';
 
 const [variant = '', lines = '[]'] = process.argv.slice(2);
-const wasm = new URL(`../../pkg/wasm/${variant}/`, import.meta.url);
+const wasm = new URL('../../pkg/wasm/', import.meta.url);
 const folder = new URL('../../models/en-pt/', import.meta.url);
 const { default: init, TranslationModel } =
-  /** @type {typeof import('../../pkg/wasm/simd128/multihead.js')} */ (
-    await import(new URL('multihead.js', wasm).href)
+  /** @type {typeof import('../../pkg/wasm/multihead_simd128.js')} */ (
+    await import(new URL(`multihead_${variant}.js`, wasm).href)
   );
-await init({ module_or_path: readFileSync(new URL('multihead_bg.wasm', wasm)) });
+await init({ module_or_path: readFileSync(new URL(`multihead_${variant}_bg.wasm`, wasm)) });
 /** @param {RegExp} pattern */
 const file = (pattern) => {
   const name = readdirSync(folder).find((entry) => pattern.test(entry));

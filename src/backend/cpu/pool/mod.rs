@@ -7,6 +7,7 @@
 
 #![allow(unsafe_code)]
 
+#[cfg(not(target_arch = "wasm32"))]
 mod native;
 
 use std::any::Any;
@@ -15,6 +16,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
 
+#[cfg(not(target_arch = "wasm32"))]
 pub use native::Threads;
 
 /// Most threads that share a task, the caller's among them.
@@ -265,5 +267,5 @@ impl<P> Elements<P> {
 // SAFETY: it only hands out pointers; who follows them answers for it, in `Pool::for_each`.
 unsafe impl<P: Send> Sync for Elements<P> {}
 
-#[cfg(test)]
+#[cfg(all(test, not(target_arch = "wasm32")))]
 mod tests;
