@@ -217,6 +217,70 @@ test('reads the storage index of Firefox Translations: the released model, or th
   assert.match(none.err, /en-pt of architecture huge.*tiny, base/);
 });
 
+test('entries of an unknown shape are left out of the storage index; one that is wanted is told', async () => {
+  const from = `${origin}/storage/newer.json`;
+  const index = JSON.parse(readFileSync(join(root, 'storage', 'models.json'), 'utf8'));
+  const [entry] = index.models['pt-en'];
+  index.models = {
+    'de-en': 'see elsewhere',
+    'fr-en': [{ ...entry, files: { weights: { path: 'files/weights.zst' } } }],
+    'es-en': [{ ...entry, files: { ...entry.files, model: { path: 'http://[' } } }],
+    'en-pt': [{ version: 9, releaseStatus: 'Release' }, ...index.models['en-pt']],
+  };
+  writeFileSync(join(root, 'storage', 'newer.json'), JSON.stringify(index));
+  const listed = await run('models', 'list', '--from', from);
+  assert.deepEqual([listed.code, listed.err], [0, '']);
+  assert.match(listed.out, /^en-pt .* tiny .*\nen-pt .* base .*\n4 more .*: de-en, fr-en, es-en, en-pt\n$/);
+  const added = await run('models', 'add', 'en-pt', folder, '--from', from);
+  assert.equal(added.code, 0, added.err);
+  assert.match(added.out, /^en-pt: entries of the index whose shape is not known here are left out\n/);
+  assert.equal((await run('models', 'verify', folder)).code, 0);
+  for (const id of ['de-en', 'fr-en', 'es-en']) {
+    const { code, err } = await run('models', 'add', id, folder, '--from', from);
+    assert.equal(code, 1);
+    assert.match(err, new RegExp(`newer\\.json: no entry of "${id}" .*model-unsupported`));
+  }
+  for (const [models, baseUrl, message] of /** @type {const} */ ([
+    [{ 'en-pt': [7] }, index.baseUrl, /newer\.json: none of its entries is a model.*model-corrupt/],
+    [index.models, 'http://[', /newer\.json: its baseUrl .* is no address.*model-corrupt/],
+  ])) {
+    writeFileSync(join(root, 'storage', 'newer.json'), JSON.stringify({ baseUrl, models }));
+    assert.match((await run('models', 'list', '--from', from)).err, message);
+  }
+});
+
+/** Has the source offer another version of en-pt, of these files. @param {Record<string, Buffer>} files */
+function replaceSource(files) {
+  const place = join(root, `newer-${++count}`);
+  mkdirSync(join(place, 'en-pt'), { recursive: true });
+  const { models } = JSON.parse(readFileSync(join(root, 'source', 'index.json'), 'utf8'));
+  const described = Object.entries(files).map(([name, bytes]) => {
+    writeFileSync(join(place, 'en-pt', name), bytes);
+    return { name, bytes: bytes.length, sha256: hash(bytes) };
+  });
+  writeFileSync(join(place, 'index.json'), JSON.stringify({ models: [{ ...models[0], files: described }] }));
+  return place.slice(root.length);
+}
+
+test('a model is replaced whole or not at all: one file cannot be written', async () => {
+  await run('models', 'add', 'en-pt', folder, '--from', 'source');
+  // Its name leaves no room for the one that it is written under first: file names have 255 bytes at most.
+  const long = `vocab.${'x'.repeat(220)}.spm`;
+  const newer = replaceSource({ 'model.enpt.bin': randomBytes(20_000), [long]: Buffer.alloc(10) });
+  const { code, err } = await run('models', 'add', 'en-pt', folder, '--from', `${origin}${newer}/`);
+  assert.equal(code, 1);
+  assert.match(err, /vocab\.x+\.spm\.gz cannot be written/);
+  assertServable('en-pt');
+  const fine = replaceSource({
+    'model.enpt.bin': Buffer.from('new'),
+    'vocab.enpt.spm': Buffer.from('newer'),
+  });
+  assert.equal((await run('models', 'add', 'en-pt', folder, '--from', `${origin}${fine}/`)).code, 0);
+  assert.equal((await run('models', 'verify', folder)).code, 0);
+  const packed = readFileSync(join(folder, 'en-pt', 'model.enpt.bin.gz'));
+  assert.equal(String(gunzipSync(packed)), 'new');
+});
+
 test('an index keeps what others have put into it', async () => {
   mkdirSync(folder);
   const other = {
@@ -301,21 +365,31 @@ test('wrong arguments are exit code 2, with a pointer to the help', async () => 
   }
 });
 
-test('an interruption leaves nothing half done', async () => {
-  const child = spawn(
-    process.execPath,
-    [CLI, 'models', 'add', 'en-pt', folder, '--from', `${origin}/source/`],
-    { cwd: root },
-  );
-  fault = (path, response) => {
-    if (!path.endsWith('.bin')) return false;
-    response.write(Buffer.alloc(100));
-    child.kill('SIGINT');
-    return true;
-  };
-  const code = await new Promise((resolve) => {
-    child.on('close', resolve);
+test('an interruption leaves nothing half done, and a model that was being replaced as it was', async () => {
+  const newer = replaceSource({
+    'model.enpt.bin': Buffer.from('new'),
+    'vocab.enpt.spm': Buffer.from('newer'),
   });
-  assert.equal(code, 130);
-  assert.throws(() => readdirSync(folder));
+  for (const from of ['/source', newer]) {
+    fault = undefined;
+    if (from === newer) await run('models', 'add', 'en-pt', folder, '--from', 'source');
+    const args = [CLI, 'models', 'add', 'en-pt', folder, '--from', `${origin}${from}/`];
+    const child = spawn(process.execPath, args, { cwd: root });
+    // The last file that comes.
+    fault = (path, response) => {
+      if (!path.endsWith('.spm')) return false;
+      response.write('n');
+      child.kill('SIGINT');
+      return true;
+    };
+    let said = '';
+    child.stderr.on('data', (/** @type {Buffer} */ chunk) => (said += String(chunk)));
+    const code = await new Promise((resolve) => {
+      child.on('close', resolve);
+    });
+    assert.equal(code, 130);
+    assert.match(said, /^multihead: interrupted; the models that were not added yet are as they were\n$/);
+    if (from === newer) assertServable('en-pt');
+    else assert.throws(() => readdirSync(folder));
+  }
 });

@@ -15,7 +15,9 @@ multihead models list                 what the index offers
 multihead models verify <folder>      check a folder against its index
 
   add writes <folder>/<id>/<file>.gz, the licence beside them, and <folder>/index.json, which keeps the
-  models it lists already. Every file is checked by size and SHA-256; what is there already is kept.
+  models it lists already. A file is checked by the size and SHA-256 that the index gives; the public one gives
+  them of models, not of vocabularies and shortlists, of which the sums in their gzip files are checked. What is
+  there already, by its SHA-256, is kept. A model is replaced once all of its files have come.
 
   --from <index>         path or address of a multihead index (index.json, or its folder) or of a storage
                          index of Firefox Translations. Default: the public one,
@@ -108,7 +110,7 @@ function from(given: string | undefined): URL {
 
 for (const name of ['SIGINT', 'SIGTERM'] as const) {
   process.once(name, () => {
-    interrupted.abort(new Error('interrupted; what was half done is not in the index'));
+    interrupted.abort(new Error('interrupted; the models that were not added yet are as they were'));
   });
 }
 try {

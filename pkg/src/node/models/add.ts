@@ -1,18 +1,17 @@
 // `multihead models add`: fetches models, packs their files with gzip and puts them into a folder to serve.
 
-import { createHash } from 'node:crypto';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { constants, gunzip, gzip } from 'node:zlib';
+import { constants, gzip } from 'node:zlib';
 import type { CatalogueFile, CatalogueModel } from '../../catalogue.js';
 import { download } from '../../download.js';
 import { MultiheadError } from '../../errors.js';
+import { hash, unpack } from './bytes.js';
 import type { Console } from './console.js';
-import { addToIndex, readIfThere, readIndex, writeWhole } from './folder.js';
-import { type Offer, type OfferedFile, offers } from './offers.js';
+import { addToIndex, readIfThere, readIndex, type Written, writeTogether } from './folder.js';
+import { type Offer, type OfferedFile, type Offers, offers } from './offers.js';
 
 const pack = promisify(gzip);
-const unpack = promisify(gunzip);
 
 export interface AddOptions {
   ids: readonly string[];
@@ -29,16 +28,25 @@ export async function add(options: AddOptions, console: Console, signal: AbortSi
   const before = await readIndex(folder);
   const all = await offers(index, signal);
   const chosen = options.ids.map((id) => choose(id, all, options));
+  for (const id of options.ids.filter((one) => all.unreadable.includes(one))) {
+    console.say(`${id}: entries of the index whose shape is not known here are left out`);
+  }
   for (const offer of chosen) {
     const there = before.find(({ id }) => id === offer.id);
     await addModel(offer, there, folder, console, signal);
   }
 }
 
-function choose(id: string, all: readonly Offer[], { architecture, index }: AddOptions): Offer {
+function choose(id: string, { all, unreadable }: Offers, { architecture, index }: AddOptions): Offer {
   const same = all.filter((offer) => offer.id === id);
   const found = same.find((offer) => architecture === undefined || offer.architecture === architecture);
   if (found !== undefined) return found;
+  if (same.length === 0 && unreadable.includes(id)) {
+    throw new MultiheadError(
+      `${index.href}: no entry of "${id}" is of a shape that is known here. Is there a newer version of this package?`,
+      { code: 'model-unsupported' },
+    );
+  }
   const instead =
     same.length > 0
       ? `there is ${same.map((offer) => offer.architecture ?? 'one without a name').join(', ')}`
@@ -57,8 +65,8 @@ async function addModel(
   const { id, tasks, from, to, licence } = offer;
   const place = join(folder, id);
   const files: CatalogueFile[] = [];
-  // Written once all have come, so that a model that is being replaced stays whole until then.
-  const fetched: [path: string, content: Uint8Array][] = [];
+  // Written once all have come, and renamed once all are written: until then a model that is replaced stays as it is.
+  const fetched: (readonly [path: string, content: Uint8Array])[] = [];
   for (const file of offer.files) {
     const known = there?.base === `${id}/` ? there.files.find(({ name }) => name === file.name) : undefined;
     const kept = known === undefined ? undefined : await standing(place, known, file);
@@ -76,11 +84,9 @@ async function addModel(
       console.say(`${id}/${file.name}: there already`);
     }
   }
-  for (const [path, content] of fetched) {
-    await writeWhole(path, content);
-    console.say(`${path}: ${content.length} bytes`);
-  }
-  await writeWhole(join(place, 'LICENCE.txt'), licenceText(offer, files));
+  const licenceFile: Written = [join(place, 'LICENCE.txt'), licenceText(offer, files)];
+  await writeTogether([...fetched, licenceFile], signal);
+  for (const [path, content] of fetched) console.say(`${path}: ${content.length} bytes`);
   await addToIndex(folder, {
     id,
     tasks,
@@ -130,10 +136,6 @@ async function fetchFile(
     gzip: { name: `${name}.gz`, bytes: packed.length, sha256: hash(packed) },
   };
   return { described, packed };
-}
-
-function hash(bytes: Uint8Array): string {
-  return createHash('sha256').update(bytes).digest('hex');
 }
 
 function licenceText({ id, from, to, licence }: Offer, files: readonly CatalogueFile[]): string {

@@ -27,7 +27,7 @@ export async function addToIndex(folder: string, model: CatalogueModel): Promise
   const others = there.filter(({ id }) => id !== model.id);
   const place = there.findIndex(({ id }) => id === model.id);
   const models = others.toSpliced(place < 0 ? others.length : place, 0, model);
-  await writeWhole(path, `${JSON.stringify({ ...content, models }, null, 2)}\n`);
+  await writeTogether([[path, `${JSON.stringify({ ...content, models }, null, 2)}\n`]]);
 }
 
 /** The file, or undefined where there is none. */
@@ -44,15 +44,39 @@ async function readText(path: string): Promise<string | undefined> {
   return (await readIfThere(path))?.toString('utf8');
 }
 
-/** Writes under another name first, then renames. */
-export async function writeWhole(path: string, content: Uint8Array | string): Promise<void> {
-  const partial = `${path}.${randomUUID()}.partial`;
+/** A file to write. */
+export type Written = readonly [path: string, content: Uint8Array | string];
+
+/**
+ * Writes files that belong together: all of them under other names first, then they are renamed. Until the last one is
+ * written the signal ends it, and whatever fails leaves what was there as it was.
+ */
+export async function writeTogether(files: readonly Written[], signal?: AbortSignal): Promise<void> {
+  const named = files.map(([path, content]) => ({
+    path,
+    content,
+    partial: `${path}.${randomUUID()}.partial`,
+  }));
   try {
-    await mkdir(dirname(path), { recursive: true });
-    await writeFile(partial, content, { flush: true });
-    await rename(partial, path);
+    for (const { path, partial, content } of named) {
+      signal?.throwIfAborted();
+      await attempt(path, async () => {
+        await mkdir(dirname(path), { recursive: true });
+        await writeFile(partial, content, { flush: true });
+      });
+    }
+    signal?.throwIfAborted();
+    for (const { path, partial } of named) await attempt(path, () => rename(partial, path));
+  } catch (thrown) {
+    for (const { partial } of named) await rm(partial, { force: true }).catch(() => undefined);
+    throw thrown;
+  }
+}
+
+async function attempt(path: string, work: () => Promise<void>): Promise<void> {
+  try {
+    await work();
   } catch (cause) {
-    await rm(partial, { force: true }).catch(() => undefined);
     throw fault(path, 'written', cause);
   }
 }

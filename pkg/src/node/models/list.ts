@@ -3,9 +3,13 @@
 import type { Console } from './console.js';
 import { type Offer, offers } from './offers.js';
 
-/** Prints a line for each model. */
+/** Prints a line for each model, and how many entries cannot be read. */
 export async function list(index: URL, console: Console, signal: AbortSignal): Promise<void> {
-  for (const offer of await offers(index, signal)) console.say(line(offer));
+  const { all, unreadable } = await offers(index, signal);
+  for (const offer of all) console.say(line(offer));
+  if (unreadable.length === 0) return;
+  const ids = [...new Set(unreadable)].join(', ');
+  console.say(`${unreadable.length} more of a shape that is not known here: ${ids}`);
 }
 
 function line({ id, from, to, architecture, files, licence }: Offer): string {

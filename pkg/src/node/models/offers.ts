@@ -4,7 +4,7 @@
 import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { parseCatalogue } from '../../catalogue.js';
+import { isRecord, parseCatalogue } from '../../catalogue.js';
 import { download, type Wanted } from '../../download.js';
 import { MultiheadError } from '../../errors.js';
 
@@ -33,6 +33,14 @@ export interface Offer {
   files: OfferedFile[];
 }
 
+/** What an index has. */
+export interface Offers {
+  /** Of several models with one id the released ones come first. */
+  all: Offer[];
+  /** Ids of the entries that cannot be read, one for each. */
+  unreadable: string[];
+}
+
 /** `--from` in full: an address, or the path of an index or of its folder. */
 export function indexAddress(from: string): URL {
   const isAddress = /^[a-z][a-z0-9+.-]+:/i.test(from);
@@ -43,8 +51,8 @@ export function indexAddress(from: string): URL {
   return url.pathname.endsWith('/') ? new URL('index.json', url) : url;
 }
 
-/** Reads the index. Of several models with one id the released ones come first. */
-export async function offers(index: URL, signal: AbortSignal): Promise<Offer[]> {
+/** Reads the index. */
+export async function offers(index: URL, signal: AbortSignal): Promise<Offers> {
   const name = index.pathname.split('/').at(-1) ?? '';
   const blob = await download({ name, url: index, advice: ADVICE }, signal, () => undefined);
   const text = await blob.text();
@@ -56,7 +64,7 @@ export async function offers(index: URL, signal: AbortSignal): Promise<Offer[]> 
       { code: 'model-unsupported', file: name },
     );
   }
-  return parseCatalogue(index, text).map(({ base, files, ...facts }) => ({
+  const all = parseCatalogue(index, text).map(({ base, files, ...facts }) => ({
     ...facts,
     files: files.map(({ gzip, ...file }) => ({
       ...file,
@@ -65,6 +73,7 @@ export async function offers(index: URL, signal: AbortSignal): Promise<Offer[]> 
       ...(gzip === undefined ? {} : { gzipBytes: gzip.bytes }),
     })),
   }));
+  return { all, unreadable: [] };
 }
 
 function parsed(text: string): unknown {
@@ -76,25 +85,35 @@ function parsed(text: string): unknown {
   }
 }
 
-function storageOffers(index: URL, content: Record<string, unknown>): Offer[] {
-  const { baseUrl, models } = content;
+/** Entries of an unknown shape are left out: the index is another project's, and grows. */
+function storageOffers(index: URL, { baseUrl, models }: Record<string, unknown>): Offers {
   const wrong = (what: string): MultiheadError =>
     new MultiheadError(`${index.href}: ${what}. Is this a model index?`, {
       code: 'model-corrupt',
       file: 'models.json',
     });
-  const base = typeof baseUrl === 'string' ? new URL(`${baseUrl.replace(/\/$/, '')}/`, index) : index;
+  const base = typeof baseUrl === 'string' ? address(`${baseUrl.replace(/\/$/, '')}/`, index) : index;
+  if (base === undefined) throw wrong(`its baseUrl "${String(baseUrl)}" is no address`);
   const found: [rank: number, Offer][] = [];
+  const unreadable: string[] = [];
   for (const [pair, entries] of Object.entries(isRecord(models) ? models : {})) {
-    if (!Array.isArray(entries)) throw wrong(`"${pair}" is no list`);
-    for (const entry of entries as unknown[]) {
+    for (const entry of Array.isArray(entries) ? (entries as unknown[]) : [entries]) {
       const offer = storageOffer(pair, entry, base);
-      if (offer === undefined) throw wrong(`an entry of "${pair}" is no model`);
       const released = isRecord(entry) && entry['releaseStatus'] === 'Release';
-      found.push([released ? 0 : 1, offer]);
+      if (offer === undefined) unreadable.push(idOf(pair));
+      else found.push([released ? 0 : 1, offer]);
     }
   }
-  return found.toSorted(([a], [b]) => a - b).map(([, offer]) => offer);
+  if (found.length === 0 && unreadable.length > 0) throw wrong('none of its entries is a model');
+  return { all: found.toSorted(([a], [b]) => a - b).map(([, offer]) => offer), unreadable };
+}
+
+function idOf(pair: string): string {
+  return pair.replaceAll('_', '-');
+}
+
+function address(written: string, base: URL): URL | undefined {
+  return URL.canParse(written, base.href) ? new URL(written, base) : undefined;
 }
 
 /** Roles in the words of the storage index; other files (quality models) are not used. */
@@ -108,7 +127,7 @@ const STORAGE_ROLES: Readonly<Record<string, string>> = {
 
 function storageOffer(pair: string, entry: unknown, base: URL): Offer | undefined {
   if (!isRecord(entry) || !isRecord(entry['files'])) return undefined;
-  const id = pair.replaceAll('_', '-');
+  const id = idOf(pair);
   const [source = '', target = ''] = pair.split('-');
   const from = tag(entry['sourceLanguage'] ?? source);
   const to = tag(entry['targetLanguage'] ?? target);
@@ -121,6 +140,8 @@ function storageOffer(pair: string, entry: unknown, base: URL): Offer | undefine
     if (read === undefined) return undefined;
     files.push({ ...read, role });
   }
+  const roles = new Set(files.map(({ role }) => role));
+  if (!roles.has('model') || !(roles.has('vocab') || roles.has('srcvocab'))) return undefined;
   const { architecture, licence } = entry;
   return {
     id,
@@ -135,7 +156,8 @@ function storageOffer(pair: string, entry: unknown, base: URL): Offer | undefine
 
 function storageFile(file: unknown, base: URL): OfferedFile | undefined {
   if (!isRecord(file) || typeof file['path'] !== 'string') return undefined;
-  const url = new URL(file['path'], base);
+  const url = address(file['path'], base);
+  if (url === undefined) return undefined;
   const name = (url.pathname.split('/').at(-1) ?? '').replace(/\.gz$/, '');
   if (!/^[\w-][\w.-]*$/.test(name)) return undefined;
   // Of shortlists and vocabularies it says neither: then what holds is the gzip file's own checksum.
@@ -157,8 +179,4 @@ function tag(written: unknown): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -1,15 +1,11 @@
 // `multihead models verify`: whether a folder holds what its index says.
 
-import { createHash } from 'node:crypto';
 import { join } from 'node:path';
-import { promisify } from 'node:util';
-import { gunzip } from 'node:zlib';
 import type { CatalogueFile, Packed } from '../../catalogue.js';
 import { MultiheadError, reasonOf } from '../../errors.js';
+import { hash, unpack } from './bytes.js';
 import type { Console } from './console.js';
 import { readIfThere, readIndex } from './folder.js';
-
-const unpack = promisify(gunzip);
 
 /** Checks every file of every model; says what is wrong and rejects if anything is. */
 export async function verify(folder: string, console: Console): Promise<void> {
@@ -53,7 +49,7 @@ async function faultOf(place: string, file: CatalogueFile): Promise<string | und
 
 function differs(content: Uint8Array, { bytes, sha256 }: CatalogueFile | Packed): string | undefined {
   if (content.length !== bytes) return `has ${content.length} bytes, by the index ${bytes}`;
-  const got = createHash('sha256').update(content).digest('hex');
+  const got = hash(content);
   if (got === sha256) return undefined;
   return `its SHA-256 begins with ${got.slice(0, 12)}, by the index with ${sha256.slice(0, 12)}`;
 }
