@@ -1,11 +1,11 @@
 // A model as the address of its folder, with and without an index, and as files by name: plain and gzip.
 
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { readFileSync, statSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { after, before, test } from 'node:test';
 import { gzipSync } from 'node:zlib';
-import { configure, models, Translator, translate, unload } from 'multihead';
+import { configure, memoryUsage, models, Translator, translate, unload } from 'multihead';
 
 const MODELS = new URL('../../models/', import.meta.url);
 const PAIR = { from: 'en', to: 'pt' };
@@ -129,6 +129,12 @@ test('files by name: addresses and contents, plain and gzip', async () => {
     },
   });
   assert.equal(await translator.translate('Good morning.'), 'Bom dia.');
+  const whole = names.reduce((sum, name) => sum + statSync(new URL(`en-pt/${name}`, MODELS)).size, 0);
+  assert.deepEqual(
+    (await memoryUsage()).models.map(({ bytes }) => bytes),
+    [whole],
+    'sizes of the contents, decompressed',
+  );
   translator.destroy();
   assert(seen.some((loaded) => loaded > 0 && loaded < 1));
   const damaged = gzipSync(Buffer.alloc(10_000, 'x')).subarray(0, 30);
