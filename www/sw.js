@@ -35,6 +35,8 @@ const PATIENCE = 5000;
 
 const STATE = 'multihead-page';
 const SET = 'multihead-page-set-';
+/** Instead of a set: what belongs to none, such as the worker of a page that is not kept. */
+const NONE = '';
 const scope = new URL(worker.registration.scope);
 
 worker.addEventListener('install', () => void worker.skipWaiting());
@@ -73,34 +75,39 @@ function isPage({ pathname }) {
 }
 
 /** @param {URL} url */
-function isModelFile({ pathname }) {
-  return pathname.startsWith(`${scope.pathname}models/`) && !isIndex(pathname);
+function isModelFile(url) {
+  return url.pathname.startsWith(`${scope.pathname}models/`) && !isIndex(url);
 }
 
-/** @param {string} pathname */
-function isIndex(pathname) {
+/** @param {URL} url */
+function isIndex({ pathname }) {
   return pathname === `${scope.pathname}models/index.json`;
 }
 
 /** The page itself: from the server, and a new set with it; without a network from the set that is kept. */
 async function page(/** @type {FetchEvent} */ { request, resultingClientId }) {
   const { current } = await change((state) => state);
-  const kept = current === undefined ? undefined : await (await caches.open(current)).match(scope.href);
-  let response;
-  try {
-    response = await (kept === undefined ? fetch(request) : Promise.race([fetch(request), tooLate()]));
-  } catch (error) {
-    if (kept === undefined || current === undefined) throw error;
+  const kept = await find(current, scope.href);
+  const response = await ask(request, kept);
+  if (response === kept && current !== undefined) {
     await change((state) => {
       state.clients[resultingClientId] = current;
     });
-    return kept;
-  }
-  if (response.ok) {
+  } else if (response.ok) {
     const set = await change((state) => begin(state, resultingClientId));
     await put(set, scope.href, response.clone());
   }
   return response;
+}
+
+/** The server's answer, or what is kept where none comes in time. @param {Request} request @param {Response | undefined} kept */
+async function ask(request, kept) {
+  if (kept === undefined) return fetch(request);
+  try {
+    return await Promise.race([fetch(request), tooLate()]);
+  } catch {
+    return kept;
+  }
 }
 
 /** A network that is there and does not answer is none. @returns {Promise<never>} */
@@ -115,28 +122,36 @@ function tooLate() {
 /** A file of the page or of the package's worker. */
 async function file(/** @type {FetchEvent} */ { request, clientId, resultingClientId }) {
   const set = await setOf(clientId, false);
+  if (request.destination === 'worker') await startWorker(resultingClientId, set ?? NONE);
   if (set === undefined) return fetch(request);
-  // A worker's files belong to its page's.
-  if (request.destination === 'worker' && resultingClientId !== '') {
-    await change((state) => {
-      state.clients[resultingClientId] = set;
-    });
-  }
-  const cache = await caches.open(set);
-  const { current } = await change((state) => state);
-  // The list of models may change; it is no code, and names files by their hashes.
-  if (set === current && !isIndex(new URL(request.url).pathname)) {
-    const kept = await cache.match(request.url);
-    if (kept !== undefined) return kept;
-  }
-  try {
-    const response = await fetch(request);
-    if (response.ok) await put(set, request.url, response.clone());
-    return response;
-  } catch (error) {
-    const kept = await cache.match(request.url);
-    if (kept === undefined) throw error;
+  const { url } = request;
+  let kept = await find(set, url);
+  if (isIndex(new URL(url))) {
+    // The list of models may change. It is no code, and names files by their hashes: another set's does as well.
+    kept ??= await find((await change((state) => state)).current, url);
+  } else if (kept !== undefined) {
     return kept;
+  }
+  const response = await ask(request, kept);
+  if (response.ok) await put(set, url, response.clone());
+  return response;
+}
+
+/** A worker's files belong to its page's. @param {string} id Of the worker; some browsers do not say it. @param {string} set */
+function startWorker(id, set) {
+  return change((state) => {
+    if (id === '') state.newest = set;
+    else state.clients[id] = set;
+  });
+}
+
+/** @param {string | undefined} set @param {string} url @returns {Promise<Response | undefined>} */
+async function find(set, url) {
+  if (set === undefined) return undefined;
+  try {
+    return await (await caches.open(set)).match(url);
+  } catch {
+    return undefined; // Storage that is blocked or broken keeps nothing.
   }
 }
 
@@ -154,11 +169,14 @@ async function put(set, url, response) {
 /** The set of a page or worker, or a new one for a page that was here before this service worker. @param {string} clientId @param {boolean} create */
 async function setOf(clientId, create) {
   const known = await change((state) => state.clients[clientId]);
-  if (known !== undefined || clientId === '') return known;
+  if (known !== undefined) return known === NONE ? undefined : known;
+  if (clientId === '') return undefined;
   if (create) return change((state) => begin(state, clientId));
-  // A browser that does not say whose worker it is: the page's that was opened last.
+  // A browser that does not say whose worker it is: the page's that was opened, or that started one, last.
   const client = await worker.clients.get(clientId);
-  return client === undefined || client.type === 'window' ? undefined : change(({ newest }) => newest);
+  if (client === undefined || client.type === 'window') return undefined;
+  const newest = await change((state) => state.newest);
+  return newest === NONE ? undefined : newest;
 }
 
 /** @param {State} state @param {string} clientId */
@@ -188,6 +206,8 @@ async function keep(clientId, urls) {
     state.clients = Object.fromEntries(Object.entries(state.clients).filter(([, one]) => sets.has(one)));
     return sets;
   });
+  // The sets before this one stay while a later start of this worker would look for them.
+  if (unwritten !== undefined) throw unwritten;
   for (const name of await caches.keys()) {
     if (name.startsWith(SET) && !used.has(name)) await caches.delete(name);
   }
@@ -199,22 +219,44 @@ async function keep(clientId, urls) {
 let queue = Promise.resolve();
 /** @type {State | undefined} */
 let memory;
+/** Why the state is in memory only. @type {Error | undefined} */
+let unwritten;
+
+const STATE_KEY = `${scope.href}state`;
 
 /**
- * Reads and changes the state, one after the other.
+ * Reads and changes the state, one after the other. Storage that is full, blocked or broken fails no visit: then the
+ * state lasts as long as this worker.
  * @template T @param {(state: State) => T} work @returns {Promise<T>}
  */
 function change(work) {
   const result = queue.then(async () => {
-    const cache = await caches.open(STATE);
-    const key = `${scope.href}state`;
-    memory ??= /** @type {State} */ ((await (await cache.match(key))?.json()) ?? { clients: {} });
+    memory ??= /** @type {State} */ ((await find(STATE, STATE_KEY).then(json)) ?? { clients: {} });
     const before = JSON.stringify(memory);
     const answer = work(memory);
     const after = JSON.stringify(memory);
-    if (after !== before) await cache.put(key, new Response(after));
+    if (after !== before || unwritten !== undefined) await write(after);
     return answer;
   });
   queue = result.catch(() => undefined);
   return result;
+}
+
+/** @param {Response | undefined} response @returns {Promise<unknown>} */
+async function json(response) {
+  try {
+    return await response?.json();
+  } catch {
+    return undefined;
+  }
+}
+
+/** @param {string} state */
+async function write(state) {
+  try {
+    await (await caches.open(STATE)).put(STATE_KEY, new Response(state));
+    unwritten = undefined;
+  } catch (error) {
+    unwritten = error instanceof Error ? error : new Error(String(error));
+  }
 }

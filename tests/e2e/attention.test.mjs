@@ -237,7 +237,7 @@ test('the keyboard moves from word to word and says what each looked at; a tap d
   const last = expected.at(-1);
   const { x, y } = await middleOf(page, 'target', last?.place ?? [0, 1]);
   await page.touchscreen.tap(x, y);
-  await page.waitForFunction(() => document.querySelectorAll('#source-marks span').length > 0);
+  await page.waitForFunction(() => document.querySelectorAll('#target-marks .chosen').length > 0);
   assert.deepEqual(
     (await lit(page, 'target')).map((mark) => mark.word),
     [last?.word],

@@ -45,8 +45,12 @@ test('measures, shows a table and copies it as JSON', async () => {
     .filter((path) => path.endsWith('.spm'));
   assert.equal(models.length, 1, 'downloaded once, loaded twice');
 
+  // It says so for a moment only.
+  const copied = page.waitForFunction(() =>
+    [...document.querySelectorAll('button')].some(({ textContent }) => textContent === 'Copied'),
+  );
   await page.getByRole('button', { name: 'Copy as JSON' }).click();
-  await page.getByRole('button', { name: 'Copied' }).waitFor();
+  await copied;
   const result = JSON.parse(await page.evaluate(() => navigator.clipboard.readText()));
   const { wordsPerSecond, milliseconds, load, memory, browser, engine, input, pair } = result;
   assert.equal(pair.model, 'en-pt');

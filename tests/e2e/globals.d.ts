@@ -9,8 +9,6 @@ declare global {
   var translator: multiheadPackage.Translator;
   /** Lengths of the translation as it grew. */
   var seenLengths: number[];
-  /** Tasks of more than 50 ms. */
-  var longTasks: PerformanceEntry[];
-  /** Sum of the layout shifts. */
-  var layoutShift: number;
+  /** When something was typed last, by the page's clock. */
+  var typedAt: number | undefined;
 }

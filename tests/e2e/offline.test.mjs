@@ -8,9 +8,6 @@ import { fileOf } from './server.mjs';
 
 const { open, server } = demo();
 
-/** @param {import('playwright-core').Page} page */
-const kept = (page) => page.getByText(/Works without a network from now on/).waitFor({ timeout: 60_000 });
-
 /** No network at all: the browser is cut off, and the server would answer nothing anyway. */
 function unplug(/** @type {import('playwright-core').BrowserContext} */ context) {
   server().state.fault = (_, response) => {
@@ -21,11 +18,11 @@ function unplug(/** @type {import('playwright-core').BrowserContext} */ context)
 }
 
 test('after one visit the page opens and translates without a network', async () => {
-  const { page, context, source, target, done, close, problems } = await open();
+  const { page, context, source, target, done, kept, close, problems } = await open();
   await page.goto(`${server().origin}/`);
   await source.fill('Good morning.');
   await done();
-  await kept(page);
+  await kept();
   await unplug(context);
   await page.reload();
   await source.fill('The cat sleeps on the warm stones.');
@@ -52,7 +49,7 @@ test('after one visit the page opens and translates without a network', async ()
 });
 
 test('a new version replaces the old one as a whole, once it has loaded completely', async () => {
-  const { page, context, source, done, close } = await open();
+  const { page, context, source, done, kept, close } = await open();
   let version = 1;
   let broken = false;
   /** The page and one of its modules say which version they are. @type {import('./server.mjs').Fault} */
@@ -83,7 +80,7 @@ test('a new version replaces the old one as a whole, once it has loaded complete
   };
   server().state.fault = versioned;
   await page.goto(`${server().origin}/`);
-  await kept(page);
+  await kept();
   assert.deepEqual(await versions(), ['v1', 'v1']);
 
   // With a network, the newest is shown at once. It can't start here, so the old one stays for visits without.
@@ -102,7 +99,7 @@ test('a new version replaces the old one as a whole, once it has loaded complete
   broken = false;
   await context.setOffline(false);
   await page.reload();
-  await kept(page);
+  await kept();
   assert.deepEqual(await versions(), ['v2', 'v2']);
   await unplug(context);
   await page.reload();
@@ -114,4 +111,111 @@ test('a new version replaces the old one as a whole, once it has loaded complete
   );
   assert.equal(sets.length, 1, 'the old one is gone');
   await close();
+});
+
+test('a page that was opened before a new version keeps to its own files, its next worker too', async () => {
+  const { page, source, done, kept, close, tab } = await open();
+  let version = 1;
+  /** How many workers of each version have run. */
+  const ran = () =>
+    [1, 2].map((which) => server().state.requests.filter((path) => path === `/worker-${which}-ran`).length);
+  /** The package's worker says which version it is. */
+  server().state.fault = (_, response, path) => {
+    if (!path.endsWith('/dist/worker.js')) return false;
+    const script = `${readFileSync(fileOf(path), 'utf8')}\nvoid fetch('/worker-${version}-ran');\n`;
+    response.writeHead(200, { 'content-type': 'text/javascript' }).end(script);
+    return true;
+  };
+  await page.goto(`${server().origin}/`);
+  await kept();
+  version = 2;
+  const second = await tab();
+  await second.page.goto(`${server().origin}/`);
+  await second.source.fill('Good morning.');
+  await second.done();
+  await second.kept();
+  assert.deepEqual(ran(), [1, 1]);
+
+  // The worker ends with its last model; the next translation starts another, as after a fault of the first.
+  await page.evaluate(async () => {
+    const { unload } = await import(new URL('/pkg/dist/index.js', location.href).href);
+    await unload();
+  });
+  const start = server().state.requests.length;
+  await source.fill('Good morning.');
+  await done();
+  assert.deepEqual(
+    server()
+      .state.requests.slice(start)
+      .filter((path) => path.startsWith('/pkg/')),
+    [],
+  );
+  assert.deepEqual(ran(), [2, 1]);
+  // A new visit gets the new version.
+  await page.reload();
+  await source.fill('Good morning.');
+  await done();
+  assert.deepEqual(ran(), [2, 2]);
+  await close();
+});
+
+test('a server that takes requests and never answers is no network', async () => {
+  const { page, source, done, kept, close } = await open();
+  await page.goto(`${server().origin}/`);
+  await kept();
+  let asked = 0;
+  for (const silent of [/^\/models\/index\.json$/, /^/]) {
+    server().state.fault = (_request, _response, path) => {
+      if (!silent.test(path)) return false;
+      asked++;
+      return true;
+    };
+    await page.reload();
+    await source.fill('The cat sleeps on the warm stones.');
+    await done();
+    await kept();
+    assert(asked > 0, `nothing like ${silent} was asked for`);
+    asked = 0;
+  }
+  await close();
+});
+
+test('a device without room, and storage that is blocked: the page works as without keeping', async () => {
+  const { page, context, source, done, kept, close } = await open();
+  const line = page.locator('#offline');
+  const notKept = () => page.getByText(/The page is not kept on this device \(/).waitFor();
+  await page.goto(`${server().origin}/`);
+  await kept();
+  const devtools = await context.newCDPSession(page);
+  await devtools.send('Storage.overrideQuotaForOrigin', { origin: server().origin, quotaSize: 1 });
+  for (let visit = 0; visit < 2; visit++) {
+    await page.reload();
+    await source.fill('Good morning.');
+    await done();
+    await notKept();
+    assert.match((await line.textContent()) ?? '', /quota/i);
+  }
+  // What was kept before there was no room is still whole.
+  await unplug(context);
+  await page.reload();
+  await source.fill('Thank you.');
+  await done();
+  await close();
+
+  const other = await open();
+  server().state.fault = (_, response, path) => {
+    if (path !== '/sw.js') return false;
+    const blocked = `CacheStorage.prototype.open = () => Promise.reject(new DOMException('blocked', 'SecurityError'));\n`;
+    response
+      .writeHead(200, { 'content-type': 'text/javascript' })
+      .end(blocked + readFileSync(fileOf(path), 'utf8'));
+    return true;
+  };
+  for (let visit = 0; visit < 2; visit++) {
+    await other.page.goto(`${server().origin}/`);
+    await other.source.fill('Good morning.');
+    await other.done();
+    await other.page.getByText(/The page is not kept on this device \(SecurityError: blocked\)/).waitFor();
+  }
+  await other.close();
 });
