@@ -140,8 +140,8 @@ async function file(/** @type {FetchEvent} */ { request, clientId, resultingClie
 /** A worker's files belong to its page's. @param {string} id Of the worker; some browsers do not say it. @param {string} set */
 function startWorker(id, set) {
   return change((state) => {
-    if (id === '') state.newest = set;
-    else state.clients[id] = set;
+    state.newest = set;
+    if (id !== '') state.clients[id] = set;
   });
 }
 
@@ -170,11 +170,13 @@ async function put(set, url, response) {
 async function setOf(clientId, create) {
   const known = await change((state) => state.clients[clientId]);
   if (known !== undefined) return known === NONE ? undefined : known;
-  if (clientId === '') return undefined;
   if (create) return change((state) => begin(state, clientId));
-  // A browser that does not say whose worker it is: the page's that was opened, or that started one, last.
-  const client = await worker.clients.get(clientId);
-  if (client === undefined || client.type === 'window') return undefined;
+  if (clientId !== '') {
+    const client = await worker.clients.get(clientId);
+    if (client === undefined || client.type === 'window') return undefined;
+  }
+  // A browser that does not say whose worker it is (Chromium does not say who a worker's worker is): that of the page
+  // that was opened, or that started one, last.
   const newest = await change((state) => state.newest);
   return newest === NONE ? undefined : newest;
 }
