@@ -43,7 +43,7 @@ const INPUTS = {
   paragraph: Array.from({ length: 12 }, (_, at) => lines.slice(3 * at, 3 * at + 3).join(' ')),
 };
 
-const results = Object.fromEntries(SIDES.map((side) => [side, { cold: [], cached: [], local: [] }]));
+const results = Object.fromEntries(SIDES.map((side) => [side, { cold: [], cached: [], local: [], held: [] }]));
 let device;
 const slow = await startThrottled(options.origin, Number(options.megabits));
 const fast = await startThrottled(options.origin);
@@ -53,7 +53,8 @@ for (let run = 0; run < Number(options.runs); run += 1) {
     const profile = await mkdtemp(path.join(os.tmpdir(), 'visit-'));
     for (const kind of ['cold', 'cached']) results[side][kind].push(await visit(side, slow, profile));
     await rm(profile, { recursive: true, force: true });
-    results[side].local.push(await visit(side, fast, undefined, true));
+    results[side].local.push(await visit(side, fast, undefined, 'local'));
+    results[side].held.push(await visit(side, fast, undefined, 'held'));
   }
 }
 for (const side of SIDES) Object.assign(results[side], await use(side));
@@ -78,16 +79,22 @@ async function warm(server) {
 
 /**
  * One visit: seconds to the first translation and bytes sent meanwhile. A profile keeps what the browser keeps.
- * `local`: the clock starts once the page is there, and no file of a model is gzipped.
+ * `from`: 'local', the clock starts once the page is there, and no file of a model is gzipped; 'held', once
+ * the script and the files are there as well.
  */
-async function visit(side, server, profile, local = false) {
+async function visit(side, server, profile, from = 'first') {
   const browser = await openContext(profile);
   try {
     const before = server.state.bytes;
     let start = performance.now();
     await openBench(browser.page, server);
-    if (local) start = performance.now();
-    await loadSide(browser.page, side, local ? '/models/' : '/packed/', local ? 'none' : 'default');
+    if (from === 'held') {
+      const hold = ([name, files]) => globalThis.bench.hold(name, files);
+      await browser.page.evaluate(hold, [side, model.files]);
+    }
+    const plain = from !== 'first';
+    if (plain) start = performance.now();
+    await loadSide(browser.page, side, plain ? '/models/' : '/packed/', plain ? 'none' : 'default');
     const text = await browser.page.evaluate(() => globalThis.bench.oneByOne('it', ['How much is this?']));
     const seconds = (performance.now() - start) / 1000;
     if (text.outputs[0].trim() === '') throw new Error(`${side}: an empty translation`);
@@ -142,7 +149,8 @@ function report() {
   const rows = Object.entries({
     [`first visit at ${options.megabits} Mbit/s`]: 'cold',
     'visit after that': 'cached',
-    'load and first translation, files on this machine': 'local',
+    'load and first translation, server on this machine': 'local',
+    'load and first translation, files in hand': 'held',
   }).flatMap(([name, kind]) =>
     SIDES.map((side) => [
       name,

@@ -18,11 +18,24 @@ const engine = (/** @type {string} */ key) => {
   return found;
 };
 
+/** Files of a model by role, in hand. @type {Record<string, { name: string, blob: Blob }> | undefined} */
+let held;
+
 globalThis.bench = {
+  /** Fetches a model's files and a side's script, so that neither is on the clock of a later `load`. */
+  async hold(/** @type {string} */ side, /** @type {Record<string, string>} */ files) {
+    await import(`./engines/${side}.js`);
+    held = {};
+    for (const [role, address] of Object.entries(files)) {
+      const name = address.slice(address.lastIndexOf('/') + 1);
+      held[role] = { name, blob: await (await fetch(address)).blob() };
+    }
+  },
+
   /** Loads `page/engines/<side>.js`'s engine under a key; what it says it computes on. */
   async load(/** @type {string} */ key, /** @type {string} */ side, /** @type {object} */ options) {
     const module = await import(`./engines/${side}.js`);
-    const loaded = await module.load(options);
+    const loaded = await module.load({ ...options, held });
     engines.set(key, loaded);
     return loaded.reason;
   },

@@ -13,7 +13,9 @@ class LocalBacking extends TranslatorBacking {
   async loadTranslationModel() {
     const [model, shortlist, vocab] = await Promise.all(
       ['model', 'shortlist', 'vocab'].map(async (role) => {
-        const response = await fetch(this.options.model.files[role]);
+        const { files, held } = this.options.model;
+        if (held !== undefined) return held[role].blob.arrayBuffer();
+        const response = await fetch(files[role]);
         if (!response.ok) throw new Error(`${response.url}: HTTP status ${response.status}`);
         return response.arrayBuffer();
       }),
@@ -23,8 +25,8 @@ class LocalBacking extends TranslatorBacking {
 }
 
 /** The cache of translated sentences is off. `batchSize`: texts that go to a worker together; `workers`: how many. */
-export async function load({ from, to, files, batchSize, workers = 1 }) {
-  const options = { cacheSize: 0, workers, batchSize, pivotLanguage: null, model: { from, to, files } };
+export async function load({ from, to, files, held, batchSize, workers = 1 }) {
+  const options = { cacheSize: 0, workers, batchSize, pivotLanguage: null, model: { from, to, files, held } };
   const translator = new BatchTranslator(options, new LocalBacking(options));
   const translate = async (text) => {
     const { target } = await translator.translate({ from, to, text, html: false });
