@@ -17,22 +17,18 @@ pub struct SearchInput {
 
 /// A search that moves on by [`Search::step`] and takes further sources by [`Search::add`] while others are under way.
 pub struct Search<O: Ops> {
-    batches: Vec<Batch<O>>,
     state: DecoderState<O>,
     sources: Vec<Source<O>>,
     added: usize,
     with_alignment: bool,
 }
 
-/// Sources encoded together, kept until the last of them is done.
-struct Batch<O: Ops> {
-    encoded: Encoded<O>,
-    unfinished: usize,
-}
-
 struct Source<O: Ops> {
     number: usize,
-    encoded: EncodedSource,
+    /// Sources added together share it: it is there until the last of them is done.
+    batch: Rc<Encoded<O>>,
+    /// Its place in the batch.
+    index: usize,
     /// Sources added together share it where their candidates are the same.
     output: Rc<O::OutputProjection>,
     beam: Beam,
@@ -42,7 +38,7 @@ impl<O: Ops> Search<O> {
     /// A search without sources.
     pub fn new(ops: &mut O, model: &EncoderDecoder<O>, with_alignment: bool) -> Self {
         let state = model.start(ops, 0);
-        Self { batches: Vec::new(), state, sources: Vec::new(), added: 0, with_alignment }
+        Self { state, sources: Vec::new(), added: 0, with_alignment }
     }
 
     /// Encodes sources together and sets up their beams. Gives their numbers: sources are counted as they are added.
@@ -54,8 +50,7 @@ impl<O: Ops> Search<O> {
         options: BeamOptions,
     ) -> Result<Range<usize>> {
         let tokens: Vec<&[u32]> = inputs.iter().map(|input| input.source.as_slice()).collect();
-        let encoded = model.encode(ops, &tokens)?;
-        let batch = self.batches.len();
+        let batch = Rc::new(model.encode(ops, &tokens)?);
         let numbers = self.added..self.added + inputs.len();
         let mut sources: Vec<Source<O>> = Vec::with_capacity(inputs.len());
         let mut previous = None;
@@ -67,13 +62,10 @@ impl<O: Ops> Search<O> {
             };
             previous = Some(&input.candidates);
             let beam = Beam::new(options, model.special().end, input.source.len());
-            sources.push(Source { number, encoded: EncodedSource { batch, index }, output, beam });
+            sources.push(Source { number, batch: Rc::clone(&batch), index, output, beam });
         }
         let state = model.start(ops, inputs.len());
         self.state.append(ops, state)?;
-        if !inputs.is_empty() {
-            self.batches.push(Batch { encoded, unfinished: inputs.len() });
-        }
         self.sources.append(&mut sources);
         self.added = numbers.end;
         Ok(numbers)
@@ -97,11 +89,15 @@ impl<O: Ops> Search<O> {
     ) -> Result<Vec<(usize, Vec<Hypothesis>)>> {
         let mut tokens = Vec::with_capacity(self.live());
         let mut row_sources = Vec::with_capacity(self.live());
-        for source in &self.sources {
-            tokens.extend(source.beam.tokens());
-            row_sources.resize(tokens.len(), source.encoded);
+        let mut encoded: Vec<&Encoded<O>> = Vec::new();
+        for together in self.sources.chunk_by(|a, b| Rc::ptr_eq(&a.batch, &b.batch)) {
+            let batch = encoded.len();
+            encoded.extend(together.first().map(|source| source.batch.as_ref()));
+            for source in together {
+                tokens.extend(source.beam.tokens());
+                row_sources.resize(tokens.len(), EncodedSource { batch, index: source.index });
+            }
         }
-        let encoded: Vec<&Encoded<O>> = self.batches.iter().map(|batch| &batch.encoded).collect();
         let state = &mut self.state;
         let step =
             model.decode_step(ops, &encoded, state, &tokens, &row_sources, self.with_alignment)?;
@@ -135,9 +131,6 @@ impl<O: Ops> Search<O> {
             kept_rows.extend(parents.into_iter().map(|parent| first_row + parent));
             first_row += live;
             if source.beam.live() == 0 {
-                if let Some(batch) = self.batches.get_mut(source.encoded.batch) {
-                    batch.unfinished -= 1;
-                }
                 finished.push((source.number, source.beam.into_hypotheses()));
             } else {
                 living.push(source);
@@ -145,32 +138,6 @@ impl<O: Ops> Search<O> {
         }
         self.sources = living;
         self.state.reorder(ops, &kept_rows)?;
-        self.drop_finished_batches();
         Ok(finished)
-    }
-
-    fn drop_finished_batches(&mut self) {
-        let mut dropped = 0;
-        let places: Vec<Option<usize>> = self
-            .batches
-            .iter()
-            .enumerate()
-            .map(|(place, batch)| {
-                if batch.unfinished == 0 {
-                    dropped += 1;
-                    return None;
-                }
-                Some(place - dropped)
-            })
-            .collect();
-        if dropped == 0 {
-            return;
-        }
-        self.batches.retain(|batch| batch.unfinished > 0);
-        for source in &mut self.sources {
-            if let Some(Some(place)) = places.get(source.encoded.batch) {
-                source.encoded.batch = *place;
-            }
-        }
     }
 }
