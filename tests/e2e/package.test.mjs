@@ -72,7 +72,9 @@ test('alone, in a list and inside a paragraph, a sentence gives the same tokens'
 });
 
 test('translateStreaming() joined is translate()', async () => {
-  const text = `  ${SENTENCES['en-pt'].join(' ')}\n\n\tSecond paragraph. It has two sentences.\n`;
+  // Far more than any machine translates between two looks at the messages.
+  const sentences = Array.from({ length: 8 }, () => SENTENCES['en-pt'].join(' ')).join('\n');
+  const text = `  ${sentences}\n\n\tLast paragraph. It has two sentences.\n`;
   const { pieces, whole } = await page.evaluate(async (input) => {
     const translator = await multihead.Translator.create({ sourceLanguage: 'en', targetLanguage: 'pt' });
     const parts = [];
