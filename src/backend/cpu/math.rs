@@ -36,6 +36,28 @@ pub fn sigmoid<L: Lanes>(x: L::F32) -> L::F32 {
     L::div(one, L::add(one, exp::<L>(L::sub(L::splat(0.0), x))))
 }
 
+/// `cap · tanh(x / cap)` of each value: what is small stays, nothing is larger than `cap`.
+pub fn soft_cap<L: Lanes>(values: &mut [f32], cap: f32) {
+    let (cap, inverse) = (L::splat(cap), L::splat(1.0 / cap));
+    map::<L>(values, |x| L::mul(cap, tanh::<L>(L::mul(x, inverse))));
+}
+
+/// tanh x = 2 · sigmoid(2x) − 1; near 0, where that would cancel, the first terms of its series.
+#[inline(always)]
+pub fn tanh<L: Lanes>(x: L::F32) -> L::F32 {
+    let two = L::splat(2.0);
+    let large = L::sub(L::mul(two, sigmoid::<L>(L::mul(two, x))), L::splat(1.0));
+    let square = L::mul(x, x);
+    let mut p = L::splat(62.0 / 2835.0);
+    for c in [-17.0 / 315.0, 2.0 / 15.0, -1.0 / 3.0, 1.0] {
+        p = L::add(L::mul(p, square), L::splat(c));
+    }
+    let is_small = L::less(square, L::splat(0.04));
+    let (small, large) = (L::bits(L::mul(x, p)), L::bits(large));
+    // One of the two, bit by bit.
+    L::from_bits(L::xor(large, L::and(L::xor(large, small), is_small)))
+}
+
 /// Replaces each value by `f` of it, four at a time.
 #[inline(always)]
 pub fn map<L: Lanes>(values: &mut [f32], f: impl Fn(L::F32) -> L::F32) {
@@ -156,6 +178,20 @@ mod tests {
             let got = f64::from(apply::<Native>(sigmoid::<Native>, x));
             assert!((got - want).abs() < 1.5e-7, "{x}: {got} {want}");
         }
+    }
+
+    #[test]
+    fn tanh_is_close_to_double_precision() {
+        for i in -20_000..=20_000 {
+            let x = i as f32 * 5e-4;
+            let want = libm::tanh(f64::from(x));
+            let got = apply::<Native>(tanh::<Native>, x);
+            assert_eq!(got.to_bits(), apply::<Scalar>(tanh::<Scalar>, x).to_bits());
+            assert!((f64::from(got) - want).abs() < 2e-7, "{x}: {got} {want}");
+            assert!(x == 0.0 || (f64::from(got) / want - 1.0).abs() < 1e-6, "{x}: {got} {want}");
+        }
+        assert_eq!(apply::<Native>(tanh::<Native>, f32::INFINITY), 1.0);
+        assert_eq!(apply::<Native>(tanh::<Native>, f32::NEG_INFINITY), -1.0);
     }
 
     #[test]

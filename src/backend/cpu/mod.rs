@@ -1,5 +1,6 @@
 //! The CPU: recycled buffers, SIMD lanes, matrix products on packed weights, threads. No allocation once warm.
 
+pub mod blocks;
 pub mod buffer;
 pub mod gemm;
 pub mod lanes;

@@ -136,7 +136,7 @@ impl QuantizedRows {
 }
 
 /// The multiplier that brings the row's largest magnitude to `limit`, and its inverse; a row of zeros stays zero.
-fn row_multiplier<L: Lanes>(row: &[f32], limit: f32) -> (f32, f32) {
+pub fn row_multiplier<L: Lanes>(row: &[f32], limit: f32) -> (f32, f32) {
     let zero = L::splat(0.0);
     let mut lanes = [0.0; 4];
     let magnitudes = math::fold::<L>(row, 0.0, zero, |greatest, v| {
@@ -194,6 +194,22 @@ fn quantize_row_to_bytes<L: Lanes>(
         }
         keep(&chunk, to);
     }
+}
+
+/// Quantises `from`, a multiple of sixteen values, to int8 of at most 127; returns the sum of the integers.
+#[inline(always)]
+pub fn quantize_bytes<L: Lanes>(from: &[f32], multiplier: f32, to: &mut [[i8; 16]]) -> i32 {
+    let multiplier = L::splat(multiplier);
+    let mut sums = L::splat_i32(0);
+    for (from, to) in from.as_chunks::<16>().0.iter().zip(to) {
+        let ([a, b, c, d], _) = from.as_chunks::<4>() else { continue };
+        let [a, b, c, d] = [a, b, c, d].map(|x| quantize_four::<L>(x, multiplier, 127.0));
+        sums = L::add_i32(sums, L::add_i32(L::add_i32(a, b), L::add_i32(c, d)));
+        L::store_bytes(L::narrow_bytes(L::narrow(a, b), L::narrow(c, d)), to);
+    }
+    let mut lanes = [0; 4];
+    L::store_i32(sums, &mut lanes);
+    lanes.into_iter().sum()
 }
 
 /// Quantises one row; returns the sum of its integers, wrapping.

@@ -2,6 +2,7 @@
 //! four rows, one accumulator an output in the order of k, so no result depends on the tile it was computed in.
 
 mod float;
+pub mod grouped;
 mod int8;
 mod pack;
 mod quads;

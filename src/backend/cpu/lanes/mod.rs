@@ -82,6 +82,8 @@ pub trait Lanes: Copy + Debug + 'static {
     fn xor(a: Self::I32, b: Self::I32) -> Self::I32;
     /// `a << N`.
     fn shl<const N: u32>(a: Self::I32) -> Self::I32;
+    /// `a >> N`, zeros coming in.
+    fn shr<const N: u32>(a: Self::I32) -> Self::I32;
     /// Rounded to nearest.
     fn to_f32(a: Self::I32) -> Self::F32;
     /// Rows become columns.
@@ -118,6 +120,10 @@ pub trait Lanes: Copy + Debug + 'static {
     fn store_bytes(v: Self::I16, to: &mut [i8; 16]);
     /// The same four int8 four times.
     fn splat_bytes(from: &[i8; 4]) -> Self::I16;
+    /// The lower four bits of each byte, and its upper four.
+    fn nibbles(a: Self::I16) -> [Self::I16; 2];
+    /// Byte i is `table[indices[i]]`; the indices are below 16.
+    fn look_up(table: Self::I16, indices: Self::I16) -> Self::I16;
     /// Lane i is `sum[i] + Σ_j a[4i + j] · b[4i + j]`, wrapping; `b` is read as [`Lanes::byte_dot`] says, as int8 if
     /// it says nothing.
     fn dot_bytes(sum: Self::I32, a: Self::I16, b: Self::I16) -> Self::I32;

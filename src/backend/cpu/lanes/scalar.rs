@@ -109,6 +109,10 @@ impl<R: ByteRule> Lanes for Scalar<R> {
         a.map(|x| x.wrapping_shl(N))
     }
     #[inline(always)]
+    fn shr<const N: u32>(a: [i32; 4]) -> [i32; 4] {
+        a.map(|x| x.cast_unsigned().wrapping_shr(N).cast_signed())
+    }
+    #[inline(always)]
     fn to_f32(a: [i32; 4]) -> [f32; 4] {
         a.map(|x| x as f32)
     }
@@ -181,6 +185,19 @@ impl<R: ByteRule> Lanes for Scalar<R> {
     #[inline(always)]
     fn splat_bytes(from: &[i8; 4]) -> [i16; 8] {
         from_bytes(&from_fn(|i| from[i % 4]))
+    }
+    #[inline(always)]
+    fn nibbles(a: [i16; 8]) -> [[i16; 8]; 2] {
+        let a = bytes(a);
+        [
+            from_bytes(&a.map(|byte| byte & 15)),
+            from_bytes(&a.map(|byte| (byte.cast_unsigned() >> 4).cast_signed())),
+        ]
+    }
+    #[inline(always)]
+    fn look_up(table: [i16; 8], indices: [i16; 8]) -> [i16; 8] {
+        let table = bytes(table);
+        from_bytes(&bytes(indices).map(|i| table[usize::from(i.cast_unsigned() & 15)]))
     }
     #[inline(always)]
     fn dot_bytes(sum: [i32; 4], a: [i16; 8], b: [i16; 8]) -> [i32; 4] {

@@ -99,6 +99,10 @@ impl Lanes for Simd128 {
         i32x4_shl(a, N)
     }
     #[inline(always)]
+    fn shr<const N: u32>(a: v128) -> v128 {
+        u32x4_shr(a, N)
+    }
+    #[inline(always)]
     fn to_f32(a: v128) -> v128 {
         f32x4_convert_i32x4(a)
     }
@@ -208,6 +212,15 @@ impl Lanes for Simd128 {
     fn splat_bytes(from: &[i8; 4]) -> v128 {
         // SAFETY: `from` is 4 readable bytes, and `v128.load32_splat` needs no alignment.
         unsafe { v128_load32_splat(from.as_ptr().cast()) }
+    }
+    #[inline(always)]
+    fn nibbles(a: v128) -> [v128; 2] {
+        let lower = u8x16_splat(0x0f);
+        [v128_and(a, lower), v128_and(u16x8_shr(a, 4), lower)]
+    }
+    #[inline(always)]
+    fn look_up(table: v128, indices: v128) -> v128 {
+        i8x16_swizzle(table, indices)
     }
     #[inline(always)]
     fn dot_bytes(sum: v128, a: v128, b: v128) -> v128 {

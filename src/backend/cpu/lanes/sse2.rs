@@ -109,6 +109,10 @@ impl Lanes for Sse2 {
         sse2!(_mm_sll_epi32(a, _mm_cvtsi32_si128(N.cast_signed())))
     }
     #[inline(always)]
+    fn shr<const N: u32>(a: __m128i) -> __m128i {
+        sse2!(_mm_srl_epi32(a, _mm_cvtsi32_si128(N.cast_signed())))
+    }
+    #[inline(always)]
     fn to_f32(a: __m128i) -> __m128 {
         sse2!(_mm_cvtepi32_ps(a))
     }
@@ -199,6 +203,21 @@ impl Lanes for Sse2 {
         // SAFETY: `from` is 4 readable bytes, read without alignment.
         let four = unsafe { from.as_ptr().cast::<i32>().read_unaligned() };
         sse2!(_mm_set1_epi32(four))
+    }
+    #[inline(always)]
+    fn nibbles(a: __m128i) -> [__m128i; 2] {
+        sse2!({
+            let lower = _mm_set1_epi8(0x0f);
+            [_mm_and_si128(a, lower), _mm_and_si128(_mm_srli_epi16::<4>(a), lower)]
+        })
+    }
+    #[inline(always)]
+    fn look_up(table: __m128i, indices: __m128i) -> __m128i {
+        // `pshufb` came with SSSE3.
+        let (mut from, mut at) = ([0; 16], [0; 16]);
+        Self::store_bytes(table, &mut from);
+        Self::store_bytes(indices, &mut at);
+        Self::load_bytes(&at.map(|i| from[usize::from(i.cast_unsigned() & 15)]))
     }
     #[inline(always)]
     fn dot_bytes(sum: __m128i, a: __m128i, b: __m128i) -> __m128i {

@@ -108,6 +108,28 @@ fn bytes_by_hand<L: Lanes>() {
     assert_eq!(kept, [0, 1, -1, 127, 127, -128, -128, 127, -128, 5, 6, 7, 8, 9, 10, 11]);
 }
 
+fn nibbles_by_hand<L: Lanes>() {
+    let get = |v| {
+        let mut bytes = [0; 16];
+        L::store_bytes(v, &mut bytes);
+        bytes
+    };
+    let packed = [0x21, 0x43, -1, -128, 0x7f, 0x0f, 0x10, 0, 1, 2, 3, 4, 5, 6, 7, 8];
+    let [low, high] = L::nibbles(L::load_bytes(&packed));
+    assert_eq!(get(low), [1, 3, 15, 0, 15, 15, 0, 0, 1, 2, 3, 4, 5, 6, 7, 8], "{}", L::NAME);
+    assert_eq!(get(high), [2, 4, 15, 8, 7, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0], "{}", L::NAME);
+    let table: [i8; 16] = std::array::from_fn(|i| 100 - 7 * i as i8);
+    let chosen = get(L::look_up(L::load_bytes(&table), low));
+    assert_eq!(chosen[..6], [93, 79, -5, 100, -5, -5], "{}", L::NAME);
+    assert_eq!(get_i32::<L>(L::shr::<4>(L::splat_i32(-1))), [0x0fff_ffff; 4], "{}", L::NAME);
+}
+
+#[test]
+fn half_bytes_come_apart() {
+    nibbles_by_hand::<Scalar>();
+    nibbles_by_hand::<Native>();
+}
+
 #[test]
 fn products_of_bytes_are_told_apart() {
     bytes_by_hand::<Scalar>();

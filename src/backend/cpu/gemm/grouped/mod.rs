@@ -1,0 +1,310 @@
+//! Matrices whose weights share scales in groups: value = scale · (code − zero) + min, codes of four to eight bits.
+//!
+//! That is what the blocks of GGUF files say, whatever their layout. Here eight columns lie side by side, so that one
+//! instruction multiplies four codes of each of four columns; no code is widened in memory. With codes of at most
+//! seven bits as its second operand the product of bytes is exact on every machine, since no sum of two reaches 2^15.
+
+mod decode;
+mod rows;
+mod tiles;
+
+use super::{BLOCK, Floats, Output, for_each_tile, in_blocks};
+use crate::backend::cpu::lanes::{ByteDot, Lanes, probe};
+use decode::{Bytes, Decode, LookUp, Nibbles, SplitBytes, SplitLookUp};
+use tiles::{CodeTiles, FloatTiles};
+
+pub use rows::GroupedRows;
+
+/// How the weights of a group are coded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Codes {
+    /// Four bits, from which `zero` is taken.
+    Four {
+        /// The code of nothing.
+        zero: u8,
+    },
+    /// Four bits that choose one of sixteen int8.
+    Chosen(&'static [i8; 16]),
+    /// At most seven bits, from which `zero` is taken.
+    Seven {
+        /// The code of nothing.
+        zero: u8,
+    },
+    /// Int8.
+    Eight,
+}
+
+/// What all groups of a matrix have in common.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct GroupForm {
+    /// Weights of a group, neighbours in a row: 16 or 32.
+    pub size: usize,
+    /// How they are coded.
+    pub codes: Codes,
+    /// Whether a group has a value to which its weights are added.
+    pub has_min: bool,
+}
+
+/// One group on its way into a matrix.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Group {
+    /// Codes of the first [`GroupForm::size`] weights; int8 codes as they are in memory.
+    pub codes: [u8; 32],
+    /// Factor of the weights.
+    pub scale: f32,
+    /// What is added to them.
+    pub min: f32,
+}
+
+impl Group {
+    /// Zeros.
+    pub const ZERO: Self = Self { codes: [0; 32], scale: 0.0, min: 0.0 };
+
+    /// The weights it stands for.
+    pub fn values(&self, form: GroupForm, to: &mut [f32]) {
+        for (to, &code) in to.iter_mut().zip(&self.codes) {
+            let code = match form.codes {
+                Codes::Four { zero } | Codes::Seven { zero } => f32::from(code) - f32::from(zero),
+                Codes::Chosen(table) => f32::from(table[usize::from(code & 15)]),
+                Codes::Eight => f32::from(code.cast_signed()),
+            };
+            *to = self.scale * code;
+            if form.has_min {
+                *to += self.min;
+            }
+        }
+    }
+}
+
+/// Sixteen bytes of codes, aligned so that no load crosses a cache line.
+#[derive(Debug, Clone, Copy)]
+#[repr(C, align(16))]
+pub(super) struct Sixteen(pub [i8; 16]);
+
+/// A matrix packed for products.
+#[derive(Debug)]
+pub struct GroupedMatrix {
+    in_features: usize,
+    out_features: usize,
+    form: GroupForm,
+    /// How the machine reads bytes of eight bits; `None`: they are multiplied in two halves.
+    kind: Option<ByteDot>,
+    /// `[out_features / 8, groups, size / 4]`, one vector each where codes have four bits, else two.
+    codes: Vec<Sixteen>,
+    /// `[out_features / 8, groups]`.
+    scales: Vec<Floats>,
+    /// As `scales`; empty without.
+    mins: Vec<Floats>,
+    /// `[out_features / 8]`.
+    bias: Vec<Floats>,
+}
+
+impl GroupedMatrix {
+    /// Packs rows of `in_features` weights, a multiple of the group's size. `read(row, groups)` fills in the groups of
+    /// a row; rows come in order, each once.
+    pub fn pack<L: Lanes>(
+        in_features: usize,
+        out_features: usize,
+        form: GroupForm,
+        bias: Option<&[f32]>,
+        mut read: impl FnMut(usize, &mut [Group]),
+    ) -> Self {
+        let groups = in_features / form.size;
+        let quads = form.size / 4;
+        let kind = probe::<L>();
+        let blocks = out_features.div_ceil(BLOCK);
+        let vectors = vectors(form.codes);
+        let mut codes = Vec::with_capacity(blocks * groups * quads * vectors);
+        let mut scales = Vec::with_capacity(blocks * groups);
+        let mut mins = Vec::with_capacity(if form.has_min { blocks * groups } else { 0 });
+        let mut rows = vec![Group::ZERO; BLOCK * groups];
+        // Int8 that is read as uint8 has 128 added to it.
+        let flip =
+            if form.codes == Codes::Eight && kind != Some(ByteDot::Signed) { 0x80 } else { 0 };
+        for block in 0..blocks {
+            for (i, row) in rows.chunks_exact_mut(groups.max(1)).enumerate() {
+                let column = block * BLOCK + i;
+                if column < out_features {
+                    read(column, row);
+                } else {
+                    row.fill(Group::ZERO);
+                }
+            }
+            for g in 0..groups {
+                let column = |c: usize| &rows[c * groups + g];
+                for q in 0..quads {
+                    let half = |first: usize| -> [u8; 16] {
+                        std::array::from_fn(|i| column(first + i / 4).codes[4 * q + i % 4] ^ flip)
+                    };
+                    let (low, high) = (half(0), half(4));
+                    if vectors == 1 {
+                        let both = std::array::from_fn(|i| (low[i] & 15) | high[i] << 4);
+                        codes.push(Sixteen(both.map(u8::cast_signed)));
+                    } else {
+                        codes.extend([low, high].map(|half| Sixteen(half.map(u8::cast_signed))));
+                    }
+                }
+                let eight = |of: fn(&Group) -> f32| {
+                    let mut eight = Floats::default();
+                    for (c, to) in eight.lanes_mut().iter_mut().enumerate() {
+                        *to = of(column(c));
+                    }
+                    eight
+                };
+                scales.push(eight(|group| group.scale));
+                if form.has_min {
+                    mins.push(eight(|group| group.min));
+                }
+            }
+        }
+        let bias = in_blocks(bias, out_features);
+        Self { in_features, out_features, form, kind, codes, scales, mins, bias }
+    }
+
+    /// Columns of its output.
+    pub fn out_features(&self) -> usize {
+        self.out_features
+    }
+
+    /// Columns of its input.
+    pub fn in_features(&self) -> usize {
+        self.in_features
+    }
+
+    /// Weights of a group, and so of a group of its input.
+    pub fn group_size(&self) -> usize {
+        self.form.size
+    }
+
+    /// Bytes in memory.
+    pub fn bytes(&self) -> usize {
+        size_of_val(&*self.codes) + size_of_val(&*self.scales) + size_of_val(&*self.mins)
+    }
+
+    /// `input · Wᵀ + b` for rows that were quantised in groups of [`GroupedMatrix::group_size`]: as many columns as
+    /// `output` is wide, from the first of block `block` on.
+    pub fn multiply_from<L: Lanes>(
+        &self,
+        block: usize,
+        input: &GroupedRows,
+        output: &mut Output<'_>,
+        width: usize,
+    ) {
+        self.dispatch::<L, _>(WithRows { matrix: self, block, input, output, width });
+    }
+
+    /// As [`GroupedMatrix::multiply_from`], of float32 rows `[rows, in_features]`; the weights become float32 on the way.
+    pub fn multiply_float_from<L: Lanes>(
+        &self,
+        block: usize,
+        input: &[f32],
+        output: &mut Output<'_>,
+        width: usize,
+    ) {
+        self.dispatch::<L, _>(WithFloats { matrix: self, block, input, output, width });
+    }
+
+    /// Row `row` of the matrix, as float32.
+    pub fn row<L: Lanes>(&self, row: usize, to: &mut [f32]) {
+        self.dispatch::<L, _>(Row { matrix: self, row, to });
+    }
+
+    /// Calls `work` with what makes operands of the codes.
+    fn dispatch<L: Lanes, W: WithCodes<L>>(&self, work: W) {
+        match (self.form.codes, self.kind) {
+            (Codes::Four { zero }, _) => work.call(Nibbles { zero: zero.into() }),
+            (Codes::Seven { zero }, _) => work.call(Bytes { zero: zero.into(), flip: 0 }),
+            (Codes::Eight, Some(kind)) => work.call(Bytes::eight(kind)),
+            (Codes::Eight, None) => work.call(SplitBytes),
+            (Codes::Chosen(table), Some(kind)) => work.call(LookUp::<L>::new(table, kind)),
+            (Codes::Chosen(table), None) => work.call(SplitLookUp::<L>::new(table)),
+        }
+    }
+
+    fn part(&self, block: usize, width: usize) -> (usize, &[Floats]) {
+        let width = width.min(self.out_features.saturating_sub(block * BLOCK));
+        let bias = self.bias.get(block..block + width.div_ceil(BLOCK)).unwrap_or(&[]);
+        (width, bias)
+    }
+}
+
+/// Vectors of codes of a quad of eight columns.
+fn vectors(codes: Codes) -> usize {
+    match codes {
+        Codes::Four { .. } | Codes::Chosen(_) => 1,
+        Codes::Seven { .. } | Codes::Eight => 2,
+    }
+}
+
+/// Something done with a matrix, written once for every form of codes.
+trait WithCodes<L: Lanes> {
+    fn call<D: Decode<L>>(self, decode: D);
+}
+
+struct WithRows<'a, 'o> {
+    matrix: &'a GroupedMatrix,
+    block: usize,
+    input: &'a GroupedRows,
+    output: &'a mut Output<'o>,
+    width: usize,
+}
+
+impl<L: Lanes> WithCodes<L> for WithRows<'_, '_> {
+    fn call<D: Decode<L>>(self, decode: D) {
+        let Self { matrix, block, input, output, width } = self;
+        let rows = output.values.len().checked_div(output.stride).unwrap_or(0);
+        if !input.fits(rows, matrix.in_features, matrix.form.size) {
+            return debug_assert!(false, "input smaller than the product");
+        }
+        let (width, bias) = matrix.part(block, width);
+        let tiles = CodeTiles { matrix, decode, block, input };
+        for_each_tile::<L>(&tiles, rows, width, bias, output);
+    }
+}
+
+struct WithFloats<'a, 'o> {
+    matrix: &'a GroupedMatrix,
+    block: usize,
+    input: &'a [f32],
+    output: &'a mut Output<'o>,
+    width: usize,
+}
+
+impl<L: Lanes> WithCodes<L> for WithFloats<'_, '_> {
+    fn call<D: Decode<L>>(self, decode: D) {
+        let Self { matrix, block, input, output, width } = self;
+        let rows = output.values.len().checked_div(output.stride).unwrap_or(0);
+        if input.len() < rows * matrix.in_features {
+            return debug_assert!(false, "input smaller than the product");
+        }
+        let (width, bias) = matrix.part(block, width);
+        let tiles = FloatTiles { matrix, decode, block, input };
+        for_each_tile::<L>(&tiles, rows, width, bias, output);
+    }
+}
+
+struct Row<'a> {
+    matrix: &'a GroupedMatrix,
+    row: usize,
+    to: &'a mut [f32],
+}
+
+impl<L: Lanes> WithCodes<L> for Row<'_> {
+    fn call<D: Decode<L>>(self, decode: D) {
+        let Self { matrix, row, to } = self;
+        let (block, half, lane) = (row / BLOCK, row % BLOCK / 4, row % 4);
+        for (g, to) in to.chunks_mut(matrix.form.size).enumerate() {
+            for (q, to) in to.chunks_mut(4).enumerate() {
+                let columns = tiles::weights::<L, D>(matrix, decode, block, g, q);
+                for (to, columns) in to.iter_mut().zip(columns) {
+                    let mut four = [0.0; 4];
+                    L::store(columns[half], &mut four);
+                    *to = four[lane];
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
