@@ -3,8 +3,8 @@
 use multihead::{
     error::{Error, Result},
     formats::{
-        ByteSource,
-        marian::{DType, MarianFile, TensorData, TensorInfo},
+        ByteSource, DType, TensorData, TensorInfo,
+        marian::MarianFile,
         marian_config::{Scalar, Value},
     },
 };
@@ -108,5 +108,6 @@ fn values(model: &MarianFile, tensor: &TensorInfo) -> Result<String> {
         TensorData::Int8 { values, multiplier } => {
             format!("{:?}… / {multiplier}", values.iter().take(4).collect::<Vec<_>>())
         }
+        TensorData::Stored(bytes) => format!("{} bytes of {}", bytes.len(), tensor.dtype),
     })
 }

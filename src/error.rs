@@ -30,6 +30,17 @@ pub enum Error {
         /// What was found and what was expected there.
         what: String,
     },
+    /// A key of a file's metadata is missing, or its value is damaged or not what is needed.
+    Metadata {
+        /// Name of the file.
+        file: String,
+        /// The key.
+        key: String,
+        /// Byte offset of the offending value, where one is there.
+        offset: Option<u64>,
+        /// What was found and what was expected there.
+        what: String,
+    },
     /// A well-formed file asks for something that is not implemented.
     Unsupported {
         /// Name of the file.
@@ -82,6 +93,7 @@ impl Error {
         match self {
             Error::Format { .. }
             | Error::Tensor { .. }
+            | Error::Metadata { .. }
             | Error::MissingTensor { .. }
             | Error::Shape { .. } => "model-corrupt",
             Error::Unsupported { .. } => "model-unsupported",
@@ -96,6 +108,7 @@ impl Error {
         match self {
             Error::Format { file, .. }
             | Error::Tensor { file, .. }
+            | Error::Metadata { file, .. }
             | Error::Unsupported { file, .. }
             | Error::MissingTensor { file, .. }
             | Error::Shape { file, .. } => Some(file),
@@ -106,7 +119,7 @@ impl Error {
     /// Byte offset in [`Error::file`], if one is known.
     pub fn offset(&self) -> Option<u64> {
         match self {
-            Error::Format { offset, .. } => *offset,
+            Error::Format { offset, .. } | Error::Metadata { offset, .. } => *offset,
             Error::Tensor { offset, .. } => Some(*offset),
             _ => None,
         }
@@ -154,6 +167,13 @@ impl fmt::Display for Error {
                 write!(
                     f,
                     "{file}, byte {offset}, tensor {tensor}: {what}. The file is damaged or of another format; fetch it again"
+                )
+            }
+            Error::Metadata { file, key, offset, what } => {
+                let byte = offset.map(|offset| format!(", byte {offset}")).unwrap_or_default();
+                write!(
+                    f,
+                    "{file}{byte}, metadata key {key}: {what}. The file is damaged, incomplete or of another architecture; fetch it again or take another"
                 )
             }
             Error::Unsupported { file, what } => write!(f, "{file}: not supported: {what}"),

@@ -6,10 +6,10 @@
 
 mod formats_files;
 
-use formats_files::{Tensor, marian, shortlist};
+use formats_files::{Tensor, gguf, marian, shortlist};
 use multihead::{
     error::{Error, Result},
-    formats::{MemoryFile, marian::MarianFile, shortlist::Shortlist},
+    formats::{MemoryFile, gguf::GgufFile, marian::MarianFile, shortlist::Shortlist},
     text::sentencepiece::SentencePiece,
 };
 use proptest::prelude::*;
@@ -51,6 +51,21 @@ const SHORTLIST: Format = Format {
         Ok(())
     },
     growth: 8,
+};
+
+const GGUF: Format = Format {
+    file: "model.gguf",
+    read: |file, _| {
+        let model = GgufFile::open(Box::new(file))?;
+        for (key, value) in model.metadata().iter() {
+            assert!(std::ptr::eq(model.metadata().get(key).unwrap(), value));
+        }
+        model.tensors().iter().try_for_each(|tensor| {
+            assert_eq!(model.find(&tensor.name), Some(tensor));
+            model.read(tensor).map(|_| ())
+        })
+    },
+    growth: 16,
 };
 
 const SENTENCE_PIECE: Format = Format {
@@ -112,6 +127,7 @@ fn samples() -> Vec<(Format, Vec<u8>)> {
         (MARIAN, small_marian()),
         (SHORTLIST, odd),
         (SHORTLIST, even),
+        (GGUF, gguf::small()),
         (SENTENCE_PIECE, small_sentence_piece()),
     ]
 }
@@ -126,7 +142,7 @@ fn the_samples_are_good() {
 }
 
 #[test]
-fn every_truncation_of_marian_and_shortlist_is_an_error() {
+fn every_truncation_of_a_binary_file_is_an_error() {
     for (format, bytes) in samples() {
         for len in 0..bytes.len() {
             let outcome = check(format, &bytes[..len], || format!("{} cut to {len}", format.file));

@@ -8,10 +8,7 @@ mod formats_files;
 use formats_files::{LoggedFile, ShrinkingFile, Tensor, marian};
 use multihead::{
     error::Error,
-    formats::{
-        MemoryFile,
-        marian::{DType, MarianFile, TensorData},
-    },
+    formats::{DType, MemoryFile, TensorData, marian::MarianFile},
 };
 
 const CONFIG: &str = "dim-emb: 2\ndim-vocabs:\n  - 3\n  - 3\n";
@@ -225,6 +222,7 @@ fn a_file_that_shrinks_while_it_is_read_is_an_error() {
                         DType::F32 => 4 * tensor.num_elements(),
                         DType::Intgemm8 => tensor.num_elements() + 4,
                         DType::Int8 => tensor.num_elements(),
+                        other => panic!("{other} is no type of Marian's"),
                     };
                     let whole = tensor.bytes.start + used as u64 <= len as u64;
                     assert_eq!(model.read(tensor).is_ok(), whole, "{len} bytes, {tensor:?}");

@@ -7,10 +7,7 @@
 mod formats_files;
 
 use formats_files::LoggedFile;
-use multihead::formats::{
-    marian::{DType, MarianFile, TensorData},
-    shortlist::Shortlist,
-};
+use multihead::formats::{DType, TensorData, marian::MarianFile, shortlist::Shortlist};
 use std::{fs, io::Write, path::PathBuf};
 
 fn root() -> PathBuf {
@@ -61,6 +58,7 @@ fn summary(data: &TensorData, dtype: DType) -> [String; 4] {
                 _ => "-".to_owned(),
             },
         ],
+        TensorData::Stored(_) => panic!("Marian has no such tensors"),
     }
 }
 
@@ -79,6 +77,7 @@ fn check_tensors(id: &str, name: &str) {
             DType::F32 => "0x404",
             DType::Intgemm8 => "0x4101",
             DType::Int8 => "0x101",
+            other => panic!("{other} is no type of Marian's"),
         };
         let shape: Vec<String> = tensor.shape.iter().map(usize::to_string).collect();
         let start = tensor.bytes.start.to_string();

@@ -5,11 +5,7 @@
 //! names (`name_len` bytes each, the last one NUL); shapes (i32 each); u64 padding length, padding;
 //! the data of each tensor in order, up to the end of the file.
 
-use super::{
-    ByteSource,
-    marian::{DType, TensorInfo},
-    u64_at,
-};
+use super::{ByteSource, DType, TensorInfo, u64_at};
 use crate::error::{Error, Result};
 
 /// Version and count.

@@ -1,13 +1,17 @@
 //! Model files: bytes → names, dtypes, shapes and byte ranges. No arithmetic happens here.
 
+mod dtype;
+pub mod gguf;
 pub mod marian;
 pub mod marian_config;
 mod marian_header;
 pub mod shortlist;
+mod tensor;
 mod tensor_file;
 mod yaml_scalar;
 
-pub use marian::{DType, TensorData, TensorInfo};
+pub use dtype::DType;
+pub use tensor::{TensorData, TensorInfo};
 pub use tensor_file::TensorFile;
 
 use crate::error::{Error, Result};

@@ -84,6 +84,7 @@ impl<O: Ops> Loader<'_, O> {
                 MatrixLayout::InOut => transpose(&values, shape[0], shape[1]),
             }),
             TensorData::Int8 { values, multiplier } => Weights::Int8 { values, multiplier },
+            TensorData::Stored(_) => return Err(self.wrong_type(name, "float32 or int8")),
         })
     }
 
@@ -179,11 +180,18 @@ impl<O: Ops> Loader<'_, O> {
     pub fn vector(&self, name: &str, len: usize) -> Result<Vec<f32>> {
         match self.tensor(name, &[len])? {
             TensorData::F32(values) => Ok(values),
-            TensorData::Int8 { .. } => Err(Error::Format {
-                file: self.file.name().to_owned(),
-                offset: self.file.find(name).map(|tensor| tensor.bytes.start),
-                what: format!("tensor {name} is int8, expected float32"),
-            }),
+            _ => Err(self.wrong_type(name, "float32")),
+        }
+    }
+
+    /// The file has a tensor in another type than is read here.
+    fn wrong_type(&self, name: &str, expected: &str) -> Error {
+        let found = self.file.find(name);
+        let dtype = found.map(|tensor| tensor.dtype.to_string()).unwrap_or_default();
+        Error::Format {
+            file: self.file.name().to_owned(),
+            offset: found.map(|tensor| tensor.bytes.start),
+            what: format!("tensor {name} is {dtype}, expected {expected}"),
         }
     }
 

@@ -2,6 +2,8 @@
 
 #![allow(dead_code, clippy::unwrap_used)] // each test file uses its part; a failing test may panic
 
+pub mod gguf;
+
 use multihead::{
     error::Result,
     formats::{ByteSource, MemoryFile},
