@@ -19,8 +19,11 @@ const FILES: Readonly<Record<Variant, URL>> = {
 /** Bytes of a thread's stack; what the ops need is far less. */
 const THREAD_STACK = 1 << 18;
 
-/** Milliseconds that a thread may take to come in. */
-const THREAD_PATIENCE = 5000;
+/** How patient the start is. Tests lengthen it. */
+export const patience = {
+  /** Milliseconds that a thread may take to come in. */
+  thread: 5000,
+};
 
 /** What a worker is told that becomes a thread. */
 export interface ThreadMessage {
@@ -87,7 +90,7 @@ async function withThreads(host: Host, module: WebAssembly.Module, choice: Choic
     () =>
       new Promise<boolean>((resolve) => {
         // One that is late works along all the same; nobody waits for it.
-        setTimeout(resolve, THREAD_PATIENCE, false);
+        setTimeout(resolve, patience.thread, false);
         try {
           host.startThread({ kind: 'thread', module, memory }, resolve);
         } catch {

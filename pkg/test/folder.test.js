@@ -86,7 +86,7 @@ for (const [what, place] of /** @type {const} */ ([
       translator.destroy();
       assert.deepEqual([seen[0], seen.at(-1)], [0, 1]);
       assert(
-        seen.filter((loaded) => loaded > 0 && loaded < 1).length > 3,
+        seen.some((loaded) => loaded > 0 && loaded < 1),
         'the total is known before it begins',
       );
       assert.equal(await models.isCached(model), false);

@@ -1,6 +1,7 @@
 // LiveTranslation against translating the whole text anew, after edits at random places.
 
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -175,12 +176,20 @@ test('the newest text wins; the one before ends without a result, and what it ha
   const translator = await english();
   /** @type {string[]} */
   const seen = [];
-  const live = new LiveTranslation(translator, { onProgress: ({ source }) => seen.push(source) });
+  const progress = new EventTarget();
+  /** The first lines are done, and others are not: every call of the model is reported when it ends. */
+  const started = once(progress, 'lines');
+  const live = new LiveTranslation(translator, {
+    onProgress: ({ source, sentences }) => {
+      seen.push(source);
+      if (sentences.length > 0) progress.dispatchEvent(new Event('lines'));
+    },
+  });
   const line = 'The rain in the north has not stopped for a week, and nobody knows why.';
   const paragraphs = Array.from({ length: 40 }, (_, index) => `${index + 2} men came in. ${line}`);
   const [first, second] = [paragraphs.join('\n'), [...paragraphs, 'Thank you.'].join('\n')];
   const early = live.update(first);
-  while (seen.length < 3) await new Promise((resolve) => setTimeout(resolve, 5));
+  await started;
   const [dropped, result] = await Promise.all([early, live.update(second)]);
   assert.equal(dropped, undefined);
   assert.equal(result?.text, await translator.translate(second));

@@ -31,6 +31,7 @@ test('files by name, as an ArrayBuffer that stays whole', async () => {
       return [name, bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length)];
     }),
   );
+  configure({ workerUrl: new URL('patient-worker.js', import.meta.url) });
   const translator = await Translator.create({
     sourceLanguage: 'pt',
     targetLanguage: 'en',
@@ -43,6 +44,7 @@ test('files by name, as an ArrayBuffer that stays whole', async () => {
   assert.match(translator.deviceReason, /^(SIMD, 1 thread|relaxed SIMD, 2 threads)[:;]/);
   assert.equal(await translator.translate('Bom dia.'), 'Good morning.');
   translator.destroy();
+  configure({ workerUrl: new URL('../dist/node/worker.js', import.meta.url) });
   for (const { name, bytes } of record.files) assert.equal(files[name]?.byteLength, bytes);
 });
 

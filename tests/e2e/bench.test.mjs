@@ -39,18 +39,23 @@ test('measures, shows a table and copies it as JSON', async () => {
   await page.getByLabel(/Measure the download too \(\d+\.\d MB\)/).check();
   const start = server().state.requests.length;
   await page.getByRole('button', { name: 'Measure' }).click();
-  await page.getByRole('heading', { name: 'Result' }).waitFor({ timeout: 120_000 });
+  await page.getByRole('heading', { name: 'Result' }).waitFor();
   const models = server()
     .state.requests.slice(start)
     .filter((path) => path.endsWith('.spm'));
   assert.equal(models.length, 1, 'downloaded once, loaded twice');
 
-  // It says so for a moment only.
-  const copied = page.waitForFunction(() =>
-    [...document.querySelectorAll('button')].some(({ textContent }) => textContent === 'Copied'),
-  );
+  // It says so for a moment only: seen from inside the page.
+  await page.evaluate(() => {
+    const button = /** @type {HTMLElement} */ (document.getElementById('copy'));
+    globalThis.outcome = new Promise((resolve) => {
+      new MutationObserver(() => {
+        resolve(button.textContent ?? '');
+      }).observe(button, { childList: true });
+    });
+  });
   await page.getByRole('button', { name: 'Copy as JSON' }).click();
-  await copied;
+  assert.equal(await page.evaluate(() => globalThis.outcome), 'Copied');
   const result = JSON.parse(await page.evaluate(() => navigator.clipboard.readText()));
   const { wordsPerSecond, milliseconds, load, memory, browser, engine, input, pair } = result;
   assert.equal(pair.model, 'en-pt');
@@ -101,7 +106,7 @@ test('can be stopped, and says what went wrong', async () => {
     if (status !== null) observer.observe(status, { childList: true });
   });
   await page.getByRole('button', { name: 'Measure' }).click();
-  await page.getByText('Stopped').waitFor({ timeout: 120_000 });
+  await page.getByText('Stopped').waitFor();
   server().state.fault = (_, response, path) => {
     if (!path.endsWith('.spm')) return false;
     response.writeHead(404).end();

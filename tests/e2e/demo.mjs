@@ -1,30 +1,32 @@
 // The demo page for tests: a server and a browser for the whole file, a fresh profile for each visitor.
 
-import { after, before } from 'node:test';
-import { launchChromium } from './chromium.mjs';
-import { startServer } from './server.mjs';
+import { readFileSync } from 'node:fs';
+import { inChromium, LIMIT } from './chromium.mjs';
+import { fileOf } from './server.mjs';
+
+/**
+ * The page's scripts wait some seconds for the service worker and for the server, and go on without: on a slow machine
+ * too soon for a test of what they do together.
+ * @param {string} path
+ */
+export function patient(path) {
+  const text = readFileSync(fileOf(path), 'utf8');
+  const longer = text.replace(/^const PATIENCE = \d+;$/m, `const PATIENCE = ${LIMIT};`);
+  if (longer === text) throw new Error(`${path} has no PATIENCE any more`);
+  return longer;
+}
+
+/** The page's scripts, so. */
+export const altered = { '/offline.js': patient('/offline.js'), '/sw.js': patient('/sw.js') };
 
 /** Starts both before the file's tests and ends them after. */
 export function demo() {
-  /** @type {Awaited<ReturnType<typeof startServer>>} */
-  let server;
-  /** @type {Awaited<ReturnType<typeof launchChromium>>} */
-  let browser;
-
-  before(async () => {
-    server = await startServer();
-    browser = await launchChromium();
-  });
-  after(async () => {
-    await browser.close();
-    await server.close();
-  });
+  const { server, visitor } = inChromium({ altered });
 
   /** A new visitor, who has nothing cached. @param {import('playwright-core').BrowserContextOptions} [options] */
   async function open(options = {}) {
-    server.state.fault = undefined;
-    const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
-    context.setDefaultTimeout(60_000);
+    server().state.fault = undefined;
+    const context = await visitor({ viewport: { width: 1280, height: 800 }, ...options });
     await context.addInitScript(() => {
       addEventListener('input', () => {
         globalThis.typedAt = performance.now();
@@ -33,7 +35,7 @@ export function demo() {
     return { context, tab: () => tab(context), ...(await tab(context)), close: () => context.close() };
   }
 
-  return { open, server: () => server };
+  return { open, server };
 }
 
 /** One more page of a visitor. @param {import('playwright-core').BrowserContext} context */

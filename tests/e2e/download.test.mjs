@@ -3,58 +3,52 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { after, before, beforeEach, test } from 'node:test';
-import { launchChromium } from './chromium.mjs';
+import { after, afterEach, before, beforeEach, test } from 'node:test';
+import { inChromium, LIMIT, openBlank, until } from './chromium.mjs';
 import { translateNatively } from './native.mjs';
 import { packModels } from './packed.mjs';
-import { fileOf, startServer } from './server.mjs';
+import { fileOf } from './server.mjs';
 
 const TEXT = 'The cat sleeps on the warm stones.';
 const VOCAB = 'en-pt/vocab.enpt.spm.gz';
+const MODEL = 'en-pt/model.enpt.intgemm.alphas.bin.gz';
 
-/** @type {ReturnType<typeof packModels>} */
-let packed;
-/** @type {Awaited<ReturnType<typeof startServer>>} */
-let server;
-/** @type {Awaited<ReturnType<typeof launchChromium>>} */
-let browser;
+const packed = packModels('en-pt');
+const { server, blank } = inChromium({ folders: { '/packed/': packed.folder } });
+/** @type {Awaited<ReturnType<typeof blank>>} */
+let visit;
 /** @type {import('playwright-core').Page} */
 let page;
-/** @type {string[]} */
-let warnings = [];
 /** @type {string} */
 let expected;
 
 before(async () => {
-  packed = packModels('en-pt');
-  server = await startServer({ folders: { '/packed/': packed.folder } });
-  browser = await launchChromium();
   expected = (await translateNatively('en-pt', [TEXT]))[0] ?? '';
 });
-after(async () => {
-  await browser?.close();
-  await server?.close();
-  packed?.remove();
-});
+after(packed.remove);
 beforeEach(async () => {
-  server.state.fault = undefined;
-  await page?.context().close();
-  page = await (await browser.newContext()).newPage();
-  warnings = [];
-  page.on('console', (message) => {
-    if (message.type() === 'warning') warnings.push(message.text());
-  });
-  await open();
+  visit = await blank();
+  ({ page } = visit);
+  await prepare();
 });
+afterEach(() => visit.close());
 
-async function open() {
-  await page.goto(`${server.origin}/tests/e2e/blank.html`);
-  await page.evaluate(async () => {
-    globalThis.multihead = await import(new URL('/pkg/dist/index.js', location.href).href);
+/** What the console has warned of. */
+const warnings = () => visit.told.flatMap(({ type, text }) => (type === 'warning' ? [text] : []));
+
+/** The package takes the packed models, and waits for a slow machine as long as that takes. */
+function prepare() {
+  return page.evaluate(async (silence) => {
     multihead.configure({ modelBase: '/packed/' });
     const { patience } = await import(new URL('/pkg/dist/download.js', location.href).href);
-    patience.pause = 5;
-  });
+    Object.assign(patience, { pause: 5, silence });
+  }, LIMIT);
+}
+
+/** The page is opened anew. */
+async function open() {
+  await openBlank(page, server());
+  await prepare();
 }
 
 /** Loads the model and translates; what came of it, in the page's words. */
@@ -66,22 +60,17 @@ function attempt() {
       sourceLanguage: 'en',
       targetLanguage: 'pt',
       monitor: (/** @type {import('../../pkg/dist/index.js').CreateMonitor} */ monitor) => {
-        monitor.addEventListener('downloadprogress', ({ loaded, total }) => seen.push(loaded / total));
+        monitor.addEventListener('downloadprogress', ({ loaded, total }) => {
+          globalThis.progress = loaded / total;
+          seen.push(globalThis.progress);
+        });
       },
     };
     try {
-      const making = multihead.Translator.create(options);
-      // The index is asked for first: so this one finds the download under way, unless all is here.
-      await new Promise((resolve) => {
-        const poll = () => (seen.length > 0 ? resolve(undefined) : setTimeout(poll, 1));
-        void making.then(resolve, resolve);
-        poll();
-      });
-      const during = await multihead.Translator.availability(options);
-      const translator = await making;
+      const translator = await multihead.Translator.create(options);
       const translated = await translator.translate(text);
       translator.destroy();
-      return { text: translated, seen, during };
+      return { text: translated, seen };
     } catch (thrown) {
       const error = /** @type {import('../../pkg/dist/index.js').MultiheadError} */ (thrown);
       return { code: error.code, file: error.file, message: error.message };
@@ -104,18 +93,37 @@ function kept() {
 }
 
 test('the first visit transfers the gzip files, the next none; the progress is one total', async () => {
-  const start = server.state.requests.length;
-  const first = await attempt();
+  const start = server().state.requests.length;
+  // Half of the model comes, and the rest once the page has been asked how far it is.
+  let goOn = () => {};
+  server().state.fault = instead(MODEL, (response, file) => {
+    response.writeHead(200, { 'content-length': file.length });
+    response.write(file.subarray(0, file.length / 2));
+    goOn = () => void response.end(file.subarray(file.length / 2));
+  });
+  const coming = attempt();
+  const availability = () =>
+    page.evaluate(() => multihead.Translator.availability({ sourceLanguage: 'en', targetLanguage: 'pt' }));
+  await until(() => server().state.requests.includes(`/packed/${MODEL}`), 'the model is asked for');
+  assert.equal(await availability(), 'downloading');
+  await page.waitForFunction(() => (globalThis.progress ?? 0) > 0.3);
+  goOn();
+  const first = await coming;
   assert.equal(first.text, expected);
-  assert.equal(first.during, 'downloading');
+  assert.equal(await availability(), 'available');
   assert.equal(first.seen?.[0], 0);
   assert.equal(first.seen?.at(-1), 1);
-  assert((first.seen?.length ?? 0) > 10, 'steps in between');
+  assert(
+    first.seen.some((loaded) => loaded > 0.3 && loaded < 0.7),
+    'steps in between',
+  );
   assert.deepEqual(
     first.seen,
     first.seen?.toSorted((a, b) => a - b),
   );
-  const files = server.state.requests.slice(start).filter((path) => path.startsWith('/packed/en-pt/'));
+  const files = server()
+    .state.requests.slice(start)
+    .filter((path) => path.startsWith('/packed/en-pt/'));
   assert.equal(files.length, 3);
   assert(files.every((path) => path.endsWith('.gz')));
   /** @type {{ models: { files: { bytes: number, gzip: { name: string, bytes: number } }[] }[] }} */
@@ -130,14 +138,17 @@ test('the first visit transfers the gzip files, the next none; the progress is o
   assert(transferred + 350_000 <= 17_000_000, `${transferred} bytes`);
 
   await open();
-  const again = server.state.requests.length;
+  server().state.fault = undefined;
+  const again = server().state.requests.length;
   const second = await attempt();
   assert.equal(second.text, expected);
   assert.deepEqual(
-    server.state.requests.slice(again).filter((path) => path.startsWith('/packed/en-pt/')),
+    server()
+      .state.requests.slice(again)
+      .filter((path) => path.startsWith('/packed/en-pt/')),
     [],
   );
-  assert.deepEqual(warnings, []);
+  assert.deepEqual(warnings(), []);
 });
 
 /**
@@ -151,8 +162,6 @@ const instead = (name, give) => (_, response, path) => {
   give(response, readFileSync(join(packed.folder, name)));
   return true;
 };
-
-const MODEL = 'en-pt/model.enpt.intgemm.alphas.bin.gz';
 
 /** @type {[name: string, path: string, code: string, message: RegExp, fault: import('./server.mjs').Fault][]} */
 const FAULTS = [
@@ -206,40 +215,62 @@ const FAULTS = [
       response.end(file);
     }),
   ],
-  [
-    'a stall',
-    VOCAB,
-    'download-failed',
-    /nothing came/,
-    instead(VOCAB, (response, file) => {
-      response.writeHead(200, { 'content-length': file.length });
-      response.write(file.subarray(0, 1000));
-    }),
-  ],
 ];
 
 for (const [name, path, code, message, fault] of FAULTS) {
   test(`${name}: named, not kept, and the next try works`, async () => {
-    await page.evaluate(async (isStall) => {
-      const { patience } = await import(new URL('/pkg/dist/download.js', location.href).href);
-      if (isStall) Object.assign(patience, { silence: 3000, tries: 1 });
-    }, name === 'a stall');
-    server.state.fault = fault;
-    const failed = await attempt();
-    assert.equal(failed.code, code, failed.message);
-    assert.match(failed.message ?? '', message);
-    assert.equal(`en-pt/${failed.file}.gz`, path);
-    assert(failed.message?.includes(`${server.origin}/packed/${path}`), failed.message);
-    assert.equal((await kept())[`/packed/${path}`], undefined);
-    server.state.fault = undefined;
-    const next = await attempt();
-    assert.equal(next.text, expected, next.message);
-    assert.deepEqual(warnings, []);
+    server().state.fault = fault;
+    await assertFault(await attempt(), path, code, message);
   });
 }
 
+test('a stall: named, not kept, and the next try works', async () => {
+  let stalling = () => {};
+  server().state.fault = instead(VOCAB, (response, file) => {
+    stalling = () => {
+      response.writeHead(200, { 'content-length': file.length });
+      response.write(file.subarray(0, 1000));
+    };
+  });
+  const setPatience = (/** @type {object} */ wanted) =>
+    page.evaluate(async (changes) => {
+      const { patience } = await import(new URL('/pkg/dist/download.js', location.href).href);
+      Object.assign(patience, changes);
+    }, wanted);
+  const failing = attempt();
+  // Once all other files are there, patience ends.
+  const { models } = JSON.parse(readFileSync(join(packed.folder, 'index.json'), 'utf8'));
+  /** @type {{ name: string, gzip: { bytes: number } }[]} */
+  const files = models[0].files;
+  const bytes = files.map(({ name, gzip }) => ({ isVocab: VOCAB.includes(name), size: gzip.bytes }));
+  const sum = (/** @type {typeof bytes} */ some) => some.reduce((total, { size }) => total + size, 0);
+  const rest = sum(bytes.filter(({ isVocab }) => !isVocab)) / sum(bytes);
+  await page.waitForFunction((part) => (globalThis.progress ?? 0) > part - 1e-6, rest);
+  await setPatience({ silence: 200, tries: 1 });
+  stalling();
+  const failed = await failing;
+  await setPatience({ silence: LIMIT });
+  await assertFault(failed, VOCAB, 'download-failed', /nothing came/);
+});
+
+/**
+ * The fault is named and nothing of the file is kept; without the fault it works.
+ * @param {Awaited<ReturnType<typeof attempt>>} failed @param {string} path @param {string} code @param {RegExp} message
+ */
+async function assertFault(failed, path, code, message) {
+  assert.equal(failed.code, code, failed.message);
+  assert.match(failed.message ?? '', message);
+  assert.equal(`en-pt/${failed.file}.gz`, path);
+  assert(failed.message?.includes(`${server().origin}/packed/${path}`), failed.message);
+  assert.equal((await kept())[`/packed/${path}`], undefined);
+  server().state.fault = undefined;
+  const next = await attempt();
+  assert.equal(next.text, expected, next.message);
+  assert.deepEqual(warnings(), []);
+}
+
 test('without Content-Length, and with a server that undoes the compression', async () => {
-  server.state.fault = (_, response, path) => {
+  server().state.fault = (_, response, path) => {
     if (!path.endsWith('.gz')) return false;
     const file = readFileSync(join(packed.folder, path.slice('/packed/'.length)));
     if (path.endsWith('.spm.gz')) response.setHeader('content-encoding', 'gzip');
@@ -257,26 +288,26 @@ test('a cache that cannot be opened costs one warning', async () => {
   });
   assert.equal((await attempt()).text, expected);
   assert.equal((await attempt()).text, expected);
-  assert.equal(warnings.length, 1);
-  assert.match(warnings[0] ?? '', /multihead: models are not kept.*blocked/);
+  assert.equal(warnings().length, 1);
+  assert.match(warnings()[0] ?? '', /multihead: models are not kept.*blocked/);
 });
 
 test('a quota that ends half-way through a write costs one warning, and keeps nothing half', async () => {
   const devtools = await page.context().newCDPSession(page);
-  await devtools.send('Storage.overrideQuotaForOrigin', { origin: server.origin, quotaSize: 8_000_000 });
+  await devtools.send('Storage.overrideQuotaForOrigin', { origin: server().origin, quotaSize: 8_000_000 });
   assert.equal((await attempt()).text, expected);
-  assert.equal(warnings.length, 1);
-  assert.match(warnings[0] ?? '', /multihead: models are not kept/);
+  assert.equal(warnings().length, 1);
+  assert.match(warnings()[0] ?? '', /multihead: models are not kept/);
   const sizes = await kept();
   assert.equal(sizes[`/packed/${MODEL}`], undefined);
-  await devtools.send('Storage.overrideQuotaForOrigin', { origin: server.origin });
+  await devtools.send('Storage.overrideQuotaForOrigin', { origin: server().origin });
   assert.equal((await attempt()).text, expected);
   assert.equal((await kept())[`/packed/${MODEL}`], 17_140_836);
 });
 
 test('a model that the site has replaced is fetched anew, however long its files may be cached', async () => {
   let [id, from, to] = ['en-pt', 'en', 'pt'];
-  server.state.fault = (_, response, path) => {
+  server().state.fault = (_, response, path) => {
     if (!path.startsWith('/swap/')) return false;
     response.setHeader('cache-control', 'public, max-age=31536000');
     /** @type {{ models: { id: string, files: { name: string, role: string }[] }[] }} */

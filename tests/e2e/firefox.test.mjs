@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { altered } from './demo.mjs';
 import { launchFirefox } from './firefox.mjs';
 import { floresLines, SENTENCES, translateNatively } from './native.mjs';
 import { packModels } from './packed.mjs';
@@ -17,7 +18,7 @@ let packed;
 
 before(async () => {
   packed = packModels('en-pt');
-  server = await startServer({ folders: { '/packed/': packed.folder } });
+  server = await startServer({ folders: { '/packed/': packed.folder }, altered });
   firefox = await launchFirefox();
 });
 after(async () => {
@@ -67,7 +68,8 @@ test('threads in Firefox give the text of one', async () => {
   const text = SENTENCES['en-pt'].join(' ');
   const [expected] = await translateNatively('en-pt', [text]);
   const got = await firefox.run(
-    `const { Translator } = await import(location.origin + '/pkg/dist/index.js');
+    `const { configure, Translator } = await import(location.origin + '/pkg/dist/index.js');
+     configure({ workerUrl: '/tests/e2e/patient-worker.mjs' });
      const options = { sourceLanguage: 'en', targetLanguage: 'pt', threads: 2 };
      const translator = await Translator.create(options);
      return [await translator.translate(args[0]), translator.deviceReason];`,
@@ -86,7 +88,7 @@ test('the page translates in Firefox', async () => {
     `const source = document.querySelector('textarea');
      source.value = args[0];
      source.dispatchEvent(new Event('input'));
-     for (let wait = 0; wait < 600; wait++) {
+     for (let wait = 0; wait < 6000; wait++) {
        if (document.querySelector('output').textContent === args[1]) break;
        await new Promise((resolve) => setTimeout(resolve, 100));
      }
@@ -99,7 +101,7 @@ test('the page translates in Firefox', async () => {
 
 test('the page in Firefox: pointing at a word lights up the other side; it opens without a network', async () => {
   const lit = `const output = document.querySelector('output');
-     for (let wait = 0; wait < 600; wait++) {
+     for (let wait = 0; wait < 6000; wait++) {
        if (performance.getEntriesByName('multihead:update').length > 0) break;
        await new Promise((resolve) => setTimeout(resolve, 100));
      }
@@ -110,7 +112,7 @@ test('the page in Firefox: pointing at a word lights up the other side; it opens
      const { x, y, width, height } = range.getBoundingClientRect();
      const place = { clientX: x + width / 2, clientY: y + height / 2, pointerType: 'mouse' };
      output.dispatchEvent(new PointerEvent('pointermove', place));
-     for (let wait = 0; wait < 600 && document.querySelector('#source-marks span') === null; wait++) {
+     for (let wait = 0; wait < 6000 && document.querySelector('#source-marks span') === null; wait++) {
        await new Promise((resolve) => setTimeout(resolve, 100));
      }
      const mirror = document.querySelector('#mirror').firstChild;
@@ -126,7 +128,7 @@ test('the page in Firefox: pointing at a word lights up the other side; it opens
   await firefox.goto(`${server.origin}/`);
   assert.equal(await firefox.run(type + lit), true);
   await firefox.run(
-    `for (let wait = 0; wait < 600; wait++) {
+    `for (let wait = 0; wait < 6000; wait++) {
        if (/Works without a network/.test(document.querySelector('#offline').textContent)) return;
        await new Promise((resolve) => setTimeout(resolve, 100));
      }

@@ -7,6 +7,12 @@ declare global {
   var multihead: typeof multiheadPackage;
   /** One that is used by call after call. */
   var translator: multiheadPackage.Translator;
+  /** Ends the call under way. */
+  var stopping: AbortController;
+  /** What became of a call, or will. */
+  var outcome: Promise<string>;
+  /** How far the model has come, from 0 to 1. */
+  var progress: number | undefined;
   /** Lengths of the translation as it grew. */
   var seenLengths: number[];
   /** When something was typed last, by the page's clock. */

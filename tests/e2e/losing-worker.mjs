@@ -1,8 +1,11 @@
 // The package's worker with threads of which the last says at once that it has trapped.
 
-import { becomeThread, instantiate } from '../../pkg/dist/instance.js';
+import { becomeThread, instantiate, patience } from '../../pkg/dist/instance.js';
 import { serve } from '../../pkg/dist/serve.js';
 import { initSync, loseThread } from '../../pkg/wasm/multihead_threads.js';
+
+// The one that is lost has to be there before there is work.
+patience.thread = 600_000;
 
 const scope = /** @type {Worker} */ (/** @type {unknown} */ (globalThis));
 let started = 0;

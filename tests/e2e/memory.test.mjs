@@ -1,35 +1,25 @@
 // Memory in Chromium: hundreds of calls, models that come and go.
 
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { launchChromium } from './chromium.mjs';
+import { test } from 'node:test';
+import { inChromium, until } from './chromium.mjs';
 import { floresLines, SENTENCES } from './native.mjs';
-import { startServer } from './server.mjs';
 
 /** What garbage collection leaves of a heap may differ by this many bytes. */
 const HEAP_SLACK = 1_000_000;
 
-/** @type {Awaited<ReturnType<typeof startServer>>} */
-let server;
-/** @type {Awaited<ReturnType<typeof launchChromium>>} */
-let browser;
-
-before(async () => {
-  server = await startServer();
-  browser = await launchChromium();
-});
-after(async () => {
-  await browser.close();
-  await server.close();
-});
+const { blank } = inChromium({});
 
 /**
  * A page with the package. `heap(workers)` gives the bytes of JavaScript heap of the page and its workers, so many,
  * once garbage is collected; a worker that is a thread of another one never answers, so there may be none.
  */
 async function open() {
-  const context = await browser.newContext();
-  const page = await context.newPage();
+  const { context, page, close } = await blank();
+  // A thread that came in late would take its memory late.
+  await page.evaluate(() => {
+    multihead.configure({ workerUrl: '/tests/e2e/patient-worker.mjs' });
+  });
   const session = await context.newCDPSession(page);
   /** @type {Set<string>} */
   const workers = new Set();
@@ -64,14 +54,10 @@ async function open() {
           resolve({});
         });
     });
-  await page.goto(`${server.origin}/tests/e2e/blank.html`);
-  await page.evaluate(async () => {
-    globalThis.multihead = await import(new URL('/pkg/dist/index.js', location.href).href);
-  });
   return {
     page,
     heap: async (/** @type {number} */ expected) => {
-      while (workers.size !== expected) await new Promise((resolve) => setTimeout(resolve, 50));
+      await until(() => workers.size === expected, `${expected} workers`);
       await session.send('HeapProfiler.collectGarbage');
       let { usedSize } = await session.send('Runtime.getHeapUsage');
       for (const worker of workers) {
@@ -80,7 +66,7 @@ async function open() {
       }
       return usedSize;
     },
-    close: () => context.close(),
+    close,
   };
 }
 
@@ -130,7 +116,8 @@ test('the memory of wasm is at most 2.5 times the model, however long the list',
   const { page, close } = await open();
   const { wasm, model } = await page.evaluate(
     async (lines) => {
-      await multihead.translate(lines, { from: 'en', to: 'pt' });
+      // As many as any device gets by itself.
+      await multihead.translate(lines, { from: 'en', to: 'pt', threads: 4 });
       const found = (await multihead.models.list()).find(({ id }) => id === 'en-pt');
       const file = found?.files.find(({ name }) => name.startsWith('model.'));
       return { wasm: (await multihead.memoryUsage()).wasm, model: file?.bytes ?? 0 };

@@ -18,7 +18,7 @@ export function packModels(...ids) {
   execFileSync(process.execPath, [command, 'models', 'add', ...ids, folder, '--from', join(ROOT, 'models')]);
   return {
     folder,
-    remove() {
+    remove: () => {
       rmSync(folder, { recursive: true, force: true });
     },
   };

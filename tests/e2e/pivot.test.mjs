@@ -2,24 +2,12 @@
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { after, before, test } from 'node:test';
-import { launchChromium } from './chromium.mjs';
+import { test } from 'node:test';
+import { inChromium, openBlank } from './chromium.mjs';
 import { translateNatively } from './native.mjs';
-import { fileOf, startServer } from './server.mjs';
+import { fileOf } from './server.mjs';
 
-/** @type {Awaited<ReturnType<typeof startServer>>} */
-let server;
-/** @type {Awaited<ReturnType<typeof launchChromium>>} */
-let browser;
-
-before(async () => {
-  server = await startServer();
-  browser = await launchChromium();
-});
-after(async () => {
-  await browser?.close();
-  await server?.close();
-});
+const { server, blank } = inChromium({});
 
 /** The repository's index, in which en-pt is one to another language: pt → xx has only the way through English. */
 function chainIndex() {
@@ -39,7 +27,7 @@ test('both models load at once, with one progress; the next page has them', asyn
 
   /** Answers that wait until both models are asked for. @type {(() => void)[]} */
   let held = [];
-  server.state.fault = (_, response, path) => {
+  server().state.fault = (_, response, path) => {
     if (path === '/chain/index.json') {
       response.end(chainIndex());
       return true;
@@ -53,11 +41,10 @@ test('both models load at once, with one progress; the next page has them', asyn
     return true;
   };
 
-  const page = await (await browser.newContext()).newPage();
+  const { page, close } = await blank();
   const translate = async () => {
-    await page.goto(`${server.origin}/tests/e2e/blank.html`);
+    await openBlank(page, server());
     return page.evaluate(async (source) => {
-      globalThis.multihead = await import(new URL('/pkg/dist/index.js', location.href).href);
       multihead.configure({ modelBase: '/chain/' });
       const pair = { sourceLanguage: 'pt', targetLanguage: 'xx' };
       const states = [await multihead.Translator.availability(pair)];
@@ -83,13 +70,15 @@ test('both models load at once, with one progress; the next page has them', asyn
     first.seen,
     first.seen.toSorted((a, b) => a - b),
   );
-  const start = server.state.requests.length;
+  const start = server().state.requests.length;
   const second = await translate();
   assert.deepEqual(second.states, ['available', 'available']);
   assert.equal(second.translated, expected);
   assert.deepEqual(
-    server.state.requests.slice(start).filter((path) => path.startsWith('/models/')),
+    server()
+      .state.requests.slice(start)
+      .filter((path) => path.startsWith('/models/')),
     [],
   );
-  await page.context().close();
+  await close();
 });

@@ -27,9 +27,13 @@ const TYPES = {
 /**
  * Starts a server on a free port. `/pkg/` and `/models/` are the repository's folders, the rest is `www/`;
  * `folders` serves others, by the first part of their path: { '/site/': '…' }. `headers` go out with every answer.
- * @param {{ isolated?: boolean, folders?: Record<string, string>, headers?: Record<string, string> }} [options]
+ * `altered` has other texts for the files at these paths.
+ * @param {{
+ *   isolated?: boolean, folders?: Record<string, string>, headers?: Record<string, string>,
+ *   altered?: Record<string, string>
+ * }} [options]
  */
-export async function startServer({ isolated = true, folders = {}, headers = {} } = {}) {
+export async function startServer({ isolated = true, folders = {}, headers = {}, altered = {} } = {}) {
   /** @type {{ fault: Fault | undefined, requests: string[] }} */
   const state = { fault: undefined, requests: [] };
   const server = createServer((request, response) => {
@@ -46,6 +50,7 @@ export async function startServer({ isolated = true, folders = {}, headers = {} 
     void answer(
       response,
       folder === undefined ? fileOf(path) : join(folder[1], path.slice(folder[0].length)),
+      altered[path],
     );
   });
   await new Promise((resolve) => {
@@ -73,14 +78,18 @@ export function fileOf(path) {
   return path.endsWith('/') ? join(file, 'index.html') : file;
 }
 
-/** @param {import('node:http').ServerResponse} response @param {string} place */
-async function answer(response, place) {
+/**
+ * @param {import('node:http').ServerResponse} response @param {string} place
+ * @param {string | undefined} text In the place of what the file has.
+ */
+async function answer(response, place, text) {
   const file = place.endsWith('/') ? join(place, 'index.html') : place;
   try {
     const { size } = await stat(file);
     response.setHeader('content-type', TYPES[extname(file)] ?? 'application/octet-stream');
-    response.setHeader('content-length', size);
-    createReadStream(file).pipe(response);
+    response.setHeader('content-length', text === undefined ? size : Buffer.byteLength(text));
+    if (text === undefined) createReadStream(file).pipe(response);
+    else response.end(text);
   } catch {
     response.writeHead(404, { 'content-type': 'text/plain' }).end('not found');
   }

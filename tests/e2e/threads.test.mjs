@@ -1,45 +1,22 @@
 // Modules and threads in Chromium: what is fetched, what is said of it, and that no result depends on it.
 
 import assert from 'node:assert/strict';
-import { after, before, test } from 'node:test';
-import { launchChromium } from './chromium.mjs';
+import { test } from 'node:test';
+import { inChromium } from './chromium.mjs';
 import { floresLines, SENTENCES, translateNatively } from './native.mjs';
-import { startServer } from './server.mjs';
 
-/** @type {Awaited<ReturnType<typeof startServer>>} */
-let isolated;
-/** @type {Awaited<ReturnType<typeof startServer>>} */
-let plain;
-/** @type {Awaited<ReturnType<typeof launchChromium>>} */
-let browser;
+const { server, blank } = inChromium({}, { isolated: false });
 
-before(async () => {
-  isolated = await startServer();
-  plain = await startServer({ isolated: false });
-  browser = await launchChromium();
-});
-after(async () => {
-  await browser.close();
-  await isolated.close();
-  await plain.close();
-});
-
-/** A page of a server with the package. @param {Awaited<ReturnType<typeof startServer>>} server */
-async function open(server) {
-  const page = await (await browser.newContext()).newPage();
-  /** @type {string[]} */
-  const told = [];
-  page.on('console', (message) => told.push(message.text()));
-  const start = server.state.requests.length;
-  await page.goto(`${server.origin}/tests/e2e/blank.html`);
-  await page.evaluate(async () => {
-    globalThis.multihead = await import(new URL('/pkg/dist/index.js', location.href).href);
-  });
+/**
+ * A page with the package, cross-origin isolated or not.
+ * @param {'isolated' | 'plain'} kind
+ */
+async function open(kind) {
+  const from = server(kind === 'isolated' ? 0 : 1);
+  const start = from.state.requests.length;
   return {
-    page,
-    told,
-    modules: () => server.state.requests.slice(start).filter((path) => path.endsWith('.wasm')),
-    close: () => page.context().close(),
+    ...(await blank(from)),
+    modules: () => from.state.requests.slice(start).filter((path) => path.endsWith('.wasm')),
   };
 }
 
@@ -77,7 +54,10 @@ function translated(page, threads, lines) {
 
 test('two threads give the bits of one', async () => {
   const lines = [...SENTENCES['en-pt'], ...floresLines('en', 30)];
-  const { page, modules, told, close } = await open(isolated);
+  const { page, modules, told, close } = await open('isolated');
+  await page.evaluate(() => {
+    multihead.configure({ workerUrl: '/tests/e2e/patient-worker.mjs' });
+  });
   const one = await translated(page, 1, lines);
   const two = await translated(page, 2, lines);
   assert.match(one.deviceReason, /^relaxed SIMD, 1 thread;/);
@@ -94,7 +74,7 @@ test('two threads give the bits of one', async () => {
 });
 
 test('a page that is not isolated works on one thread and says so once', async () => {
-  const { page, modules, told, close } = await open(plain);
+  const { page, modules, told, close } = await open('plain');
   const [line] = SENTENCES['en-pt'];
   const { deviceReason, list } = await translated(page, 2, [line ?? '']);
   await translated(page, 'auto', [line ?? '']);
@@ -102,12 +82,12 @@ test('a page that is not isolated works on one thread and says so once', async (
   assert.deepEqual(list, await translateNatively('en-pt', [line ?? '']));
   assert.deepEqual([...new Set(modules())], ['/pkg/wasm/multihead_relaxed_bg.wasm']);
   assert.equal(told.length, 1);
-  assert.match(told[0] ?? '', /Cross-Origin-Opener-Policy.*Cross-Origin-Embedder-Policy/);
+  assert.match(told[0]?.text ?? '', /Cross-Origin-Opener-Policy.*Cross-Origin-Embedder-Policy/);
   await close();
 });
 
 test('a thread that traps takes the worker with it, and the next call works', async () => {
-  const { page, close } = await open(isolated);
+  const { page, close } = await open('isolated');
   const long = SENTENCES['en-pt'].join(' ');
   const outcome = await page.evaluate(async (text) => {
     multihead.configure({ workerUrl: '/tests/e2e/losing-worker.mjs' });
@@ -123,8 +103,8 @@ test('a thread that traps takes the worker with it, and the next call works', as
 });
 
 test('where a thread cannot start, the others do its work', async () => {
-  const { page, close } = await open(isolated);
-  isolated.state.fault = (request, response, path) => {
+  const { page, close } = await open('isolated');
+  server().state.fault = (request, response, path) => {
     if (path !== '/pkg/dist/worker.js' || request.headers['referer']?.endsWith('worker.js') !== true)
       return false;
     response.writeHead(404).end();
@@ -132,14 +112,13 @@ test('where a thread cannot start, the others do its work', async () => {
   };
   const [line] = SENTENCES['en-pt'];
   const { deviceReason, list } = await translated(page, 2, [line ?? '']);
-  isolated.state.fault = undefined;
   assert.match(deviceReason, /^relaxed SIMD, 1 thread: 1 more could not be started/);
   assert.deepEqual(list, await translateNatively('en-pt', [line ?? '']));
   await close();
 });
 
 test('wrong numbers of threads are typed errors', async () => {
-  const { page, close } = await open(isolated);
+  const { page, close } = await open('isolated');
   const codes = await page.evaluate(async () => {
     /** @type {[string, string][]} */
     const seen = [];

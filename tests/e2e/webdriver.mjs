@@ -67,7 +67,7 @@ async function launchOnce({ driver, env = {}, capabilities }) {
         await ask('GET', '/status');
         return;
       } catch (error) {
-        if (attempt > 100) throw error;
+        if (attempt > 3000) throw error;
         await new Promise((resolve) => {
           setTimeout(resolve, 100);
         });

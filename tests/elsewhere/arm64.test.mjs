@@ -17,7 +17,7 @@ for (const variant of ['simd128', 'relaxed']) {
     const lines = SENTENCES['en-pt'].slice(0, 6);
     const expected = await translateNatively('en-pt', lines);
     const script = fileURLToPath(new URL('translate.mjs', import.meta.url));
-    const { stdout } = await run(node, [script, variant, JSON.stringify(lines)], { timeout: 600_000 });
+    const { stdout } = await run(node, [script, variant, JSON.stringify(lines)], { timeout: 3_600_000 });
     assert.deepEqual(JSON.parse(stdout), { architecture: 'arm64', texts: expected });
   });
 }

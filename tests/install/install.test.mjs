@@ -17,7 +17,7 @@ import { tmpdir } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
-import { launchChromium } from '../e2e/chromium.mjs';
+import { inChromium } from '../e2e/chromium.mjs';
 import { startServer } from '../e2e/server.mjs';
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
@@ -52,8 +52,7 @@ const PATH = [
 
 /** An empty folder outside of the repository. */
 const site = mkdtempSync(join(tmpdir(), 'multihead-site-'));
-/** @type {Awaited<ReturnType<typeof launchChromium>>} */
-let browser;
+const { visitor } = inChromium();
 
 /** @param {string} program @param {string[]} args */
 function run(program, ...args) {
@@ -74,10 +73,8 @@ before(async () => {
       program === 'npm' ? ['--offline', '--no-audit', '--no-fund'] : ['--from', join(ROOT, 'models')];
     run(program, ...here, ...offline);
   }
-  browser = await launchChromium();
 });
-after(async () => {
-  await browser?.close();
+after(() => {
   rmSync(site, { recursive: true, force: true });
 });
 
@@ -104,14 +101,21 @@ async function serveAndVisit(folder) {
  * @param {string} origin
  */
 async function visit(origin) {
-  const page = await (await browser.newContext()).newPage();
+  const page = await (await visitor()).newPage();
   /** @type {string[]} */
   const problems = [];
   /** @type {string[]} */
   const workers = [];
   /** @type {string[]} */
   const addresses = [];
-  page.on('pageerror', (error) => problems.push(error.message));
+  // A page that failed has nothing to wait for.
+  const failed = new Promise((_, reject) => {
+    page.on('pageerror', (error) => {
+      problems.push(error.message);
+      reject(error);
+    });
+  });
+  failed.catch(() => undefined);
   page.on('console', (message) => {
     if (message.type() === 'error' && !/favicon/.test(message.location().url)) problems.push(message.text());
   });
@@ -119,13 +123,14 @@ async function visit(origin) {
   page.on('request', (request) => addresses.push(request.url()));
   try {
     await page.goto(`${origin}/index.html`);
-    await page
-      .waitForFunction(() => document.body.innerText.trim() !== '', undefined, { timeout: 60_000 })
-      .catch((/** @type {unknown} */ error) => {
-        throw new Error(`${String(error)}; the page says: ${problems.join('; ')}`);
-      });
-    const text = await page.evaluate(() => document.body.innerText.trim());
-    const isolated = await page.evaluate(() => crossOriginIsolated);
+    const said = await Promise.race([
+      page.waitForFunction(() => {
+        const text = document.body.innerText.trim();
+        return text === '' ? undefined : { text, isolated: crossOriginIsolated };
+      }),
+      failed,
+    ]);
+    const { text, isolated } = await said.jsonValue();
     assert.match(text, EXPECTED);
     assert.deepEqual(problems, []);
     assert.equal(isolated, false);
