@@ -1,5 +1,6 @@
 //! Text: tokenizers, sentence segmentation, and the book-keeping of ranges in the source string.
 
+pub mod byte_bpe;
 pub mod casing;
 pub mod fold;
 pub mod grapheme;
