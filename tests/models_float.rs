@@ -7,7 +7,7 @@ mod support;
 use multihead::backend::cpu::Cpu;
 use multihead::generate::{BeamOptions, Search, SearchInput};
 use multihead::ops::Ops;
-use multihead::stack::{EncodedSource, Precision};
+use multihead::stack::Precision;
 use multihead::text::sentencepiece::SentencePiece;
 use pollster::block_on;
 use support::{fixture, flores, json, model_file, network};
@@ -68,20 +68,21 @@ fn logits_equal_the_numpy_reference() {
         let line = sentence["line"].as_u64().unwrap() as usize;
         let source = source_ids(&vocab, &lines[line]);
         let mut ops = Cpu::new();
-        let encoded = model.encode(&mut ops, &[&source]).unwrap();
+        let mut encoded = model.nothing_encoded();
+        let rows = model.encode(&mut ops, &mut encoded, &[&source]).unwrap();
         let mut state = model.start(&mut ops, 1);
         let output = model.output_projection(&ops, Some(&probes)).unwrap();
         let mut previous = None;
-        let first = EncodedSource { batch: 0, index: 0 };
+        let mut logits = Vec::new();
         let targets = ids(&sentence["target_ids"]);
         let steps = sentence["logits"].as_array().unwrap();
         assert_eq!(targets.len(), steps.len());
         for (target, expected) in targets.into_iter().zip(steps) {
             let step = model
-                .decode_step(&mut ops, &[&encoded], &mut state, &[previous], &[first], false)
+                .decode_step(&mut ops, &encoded, &mut state, &[previous], &rows, false)
                 .unwrap();
-            let logits = ops.logits(&step.hidden, 0..1, &output);
-            let logits = block_on(ops.read(&logits)).unwrap();
+            let of_probes = ops.logits(&step.hidden, 0..1, &output);
+            block_on(ops.read(&of_probes, &mut logits)).unwrap();
             for (got, expected) in logits.iter().zip(expected.as_array().unwrap()) {
                 worst = worst.max((f64::from(*got) - expected.as_f64().unwrap()).abs());
             }

@@ -2,7 +2,7 @@
 //!
 //! A hypothesis that ends leaves the beam, which stays narrower by one; the search is over when none is left.
 
-use crate::ops::Choice;
+use crate::ops::Choices;
 
 /// How hypotheses are followed and compared.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -46,7 +46,21 @@ struct Node {
     attention: usize,
 }
 
-/// The beam of one source.
+/// A hypothesis that may be followed: a live one and one of its choices.
+struct Candidate {
+    path_score: f32,
+    /// Number of the live hypothesis.
+    row: usize,
+    /// Place among its choices.
+    rank: usize,
+    token: u32,
+    parent: Option<usize>,
+}
+
+/// Target tokens for each source token that a beam has room for from the start, which few translations come to.
+const ROOMY_LENGTH_FACTOR: f32 = 2.0;
+
+/// The beam of one source. Its room is made when it is set up, not while it moves on.
 pub struct Beam {
     options: BeamOptions,
     end: u32,
@@ -56,23 +70,34 @@ pub struct Beam {
     attention: Vec<f32>, // [rows, source_len]
     /// Last node of each live hypothesis; one entry of `None` before the first token.
     live: Vec<Option<usize>>,
+    /// For each live hypothesis, which one of the step before it continues.
+    continued: Vec<usize>,
     width: usize,
     finished: Vec<usize>,
+    /// Of the last step, for its room.
+    candidates: Vec<Candidate>,
 }
 
 impl Beam {
     /// A beam over a source of `source_len` tokens, end token included.
-    pub fn new(options: BeamOptions, end: u32, source_len: usize) -> Self {
+    pub fn new(options: BeamOptions, end: u32, source_len: usize, with_alignment: bool) -> Self {
+        let width = options.beam_size.max(1);
+        let factor = options.max_length_factor.min(ROOMY_LENGTH_FACTOR);
+        let rows = width * libm::ceilf(factor * source_len as f32) as usize;
+        let mut live = Vec::with_capacity(width);
+        live.push(None);
         Self {
             options,
             end,
             source_len,
             max_len: options.max_length_factor * source_len as f32,
-            nodes: Vec::new(),
-            attention: Vec::new(),
-            live: vec![None],
-            width: options.beam_size.max(1),
-            finished: Vec::new(),
+            nodes: Vec::with_capacity(rows),
+            attention: Vec::with_capacity(if with_alignment { rows * source_len } else { 0 }),
+            live,
+            continued: Vec::with_capacity(width),
+            width,
+            finished: Vec::with_capacity(width),
+            candidates: Vec::with_capacity(width * width),
         }
     }
 
@@ -91,47 +116,51 @@ impl Beam {
         self.width
     }
 
-    /// Takes the next token of every hypothesis. `choices[i]` are those of live hypothesis i, best first;
+    /// Takes the next token of every hypothesis. Those of live hypothesis i are the row `first_row` + i of `choices`;
     /// `attention`, `[live, ≥ source_len]` with rows `stride` apart, is empty if it is not kept.
     /// Gives, for each hypothesis that lives on, which live hypothesis it continues.
     pub fn advance(
         &mut self,
-        choices: &[Vec<Choice>],
+        choices: &Choices,
+        first_row: usize,
         attention: &[f32],
         stride: usize,
-    ) -> Vec<usize> {
-        let first_row = self.attention.len() / self.source_len.max(1);
+    ) -> &[usize] {
+        let first_attention = self.attention.len() / self.source_len.max(1);
         for row in attention.chunks(stride.max(1)).take(self.live.len()) {
             self.attention.extend(row.iter().take(self.source_len));
         }
-        let mut candidates: Vec<(f32, usize, u32)> = Vec::new();
-        for (row, choices) in choices.iter().enumerate() {
-            let parent =
-                self.live.get(row).copied().flatten().and_then(|node| self.nodes.get(node));
-            let so_far = parent.map_or(0.0, |parent| parent.path_score);
-            candidates
-                .extend(choices.iter().map(|choice| (so_far + choice.log_prob, row, choice.id)));
+        self.candidates.clear();
+        for (row, &parent) in self.live.iter().enumerate() {
+            let last = parent.and_then(|node| self.nodes.get(node));
+            let so_far = last.map_or(0.0, |last| last.path_score);
+            let choices = choices.row(first_row + row).iter().enumerate();
+            self.candidates.extend(choices.map(|(rank, choice)| {
+                let path_score = so_far + choice.log_prob;
+                Candidate { path_score, row, rank, token: choice.id, parent }
+            }));
         }
-        // A stable sort: equal scores keep the order of hypotheses and choices.
-        candidates.sort_by(|a, b| b.0.total_cmp(&a.0));
-        candidates.truncate(self.width);
-        let mut next = Vec::with_capacity(candidates.len());
-        let mut rows = Vec::with_capacity(candidates.len());
-        for (path_score, row, token) in candidates {
-            let parent = self.live.get(row).copied().flatten();
+        // Equal scores keep the order of hypotheses and choices. (A stable sort would allocate.)
+        self.candidates.sort_unstable_by(|a, b| {
+            b.path_score.total_cmp(&a.path_score).then((a.row, a.rank).cmp(&(b.row, b.rank)))
+        });
+        self.candidates.truncate(self.width);
+        self.live.clear();
+        self.continued.clear();
+        for &Candidate { path_score, row, token, parent, .. } in &self.candidates {
             let length = parent.and_then(|node| self.nodes.get(node)).map_or(0, |n| n.length) + 1;
             let node = self.nodes.len();
-            self.nodes.push(Node { token, parent, path_score, length, attention: first_row + row });
+            let attention = first_attention + row;
+            self.nodes.push(Node { token, parent, path_score, length, attention });
             if token == self.end || length as f32 >= self.max_len {
                 self.finished.push(node);
                 self.width -= 1;
             } else {
-                next.push(Some(node));
-                rows.push(row);
+                self.live.push(Some(node));
+                self.continued.push(row);
             }
         }
-        self.live = next;
-        rows
+        &self.continued
     }
 
     /// The finished hypotheses, best score first.
@@ -169,24 +198,32 @@ impl Beam {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::ops::Choice;
 
     const END: u32 = 0;
 
-    fn choices(of: &[(u32, f32)]) -> Vec<Choice> {
-        of.iter().map(|(id, log_prob)| Choice { id: *id, log_prob: *log_prob }).collect()
+    /// The choices of each row: ids and log-probabilities.
+    fn choices(rows: &[&[(u32, f32)]]) -> Choices {
+        let mut choices = Choices::default();
+        for row in rows {
+            choices.push_row(row.iter().map(|&(id, log_prob)| Choice { id, log_prob }));
+        }
+        choices
     }
 
     #[test]
     fn the_beam_narrows_as_hypotheses_end() {
         let options = BeamOptions { beam_size: 2, length_penalty: 1.0, ..BeamOptions::default() };
-        let mut beam = Beam::new(options, END, 4);
+        let mut beam = Beam::new(options, END, 4, false);
         assert_eq!(beam.tokens().collect::<Vec<_>>(), [None]);
-        assert_eq!(beam.advance(&[choices(&[(5, -0.5), (6, -1.0)])], &[], 0), [0, 0]);
+        // The row before is another source's.
+        let step = choices(&[&[(9, -0.1)], &[(5, -0.5), (6, -1.0)]]);
+        assert_eq!(beam.advance(&step, 1, &[], 0), [0, 0]);
         // Continuations: 5·END −0.8, 5·7 −1.5, 6·8 −1.1, 6·END −3.0. The best two: 5·END ends, 6·8 lives.
-        let step = [choices(&[(END, -0.3), (7, -1.0)]), choices(&[(8, -0.1), (END, -2.0)])];
-        assert_eq!(beam.advance(&step, &[], 0), [1]);
+        let step = choices(&[&[(END, -0.3), (7, -1.0)], &[(8, -0.1), (END, -2.0)]]);
+        assert_eq!(beam.advance(&step, 0, &[], 0), [1]);
         assert_eq!((beam.live(), beam.width()), (1, 1));
-        assert_eq!(beam.advance(&[choices(&[(END, -0.1)])], &[], 0), [0_usize; 0]);
+        assert_eq!(beam.advance(&choices(&[&[(END, -0.1)]]), 0, &[], 0), [0_usize; 0]);
         let hypotheses = beam.into_hypotheses();
         assert_eq!(hypotheses[0].tokens, [5, END]);
         assert!((hypotheses[0].score - -0.4).abs() < 1e-6);
@@ -195,12 +232,24 @@ mod tests {
     }
 
     #[test]
+    fn equal_scores_keep_their_order() {
+        let options = BeamOptions { beam_size: 3, ..BeamOptions::default() };
+        let mut beam = Beam::new(options, END, 9, false);
+        beam.advance(&choices(&[&[(5, -1.0), (6, -1.0), (7, -1.0)]]), 0, &[], 0);
+        let tokens = |beam: &Beam| beam.tokens().flatten().collect::<Vec<_>>();
+        assert_eq!(tokens(&beam), [5, 6, 7]);
+        let row: &[_] = &[(8, -0.5), (9, -0.5), (10, -0.5)];
+        assert_eq!(beam.advance(&choices(&[row, row, row]), 0, &[], 0), [0, 0, 0]);
+        assert_eq!(tokens(&beam), [8, 9, 10]);
+    }
+
+    #[test]
     fn the_length_limit_ends_every_hypothesis() {
         let options = BeamOptions { max_length_factor: 1.5, ..BeamOptions::default() };
-        let mut beam = Beam::new(options, END, 2);
+        let mut beam = Beam::new(options, END, 2, false);
         let mut steps = 0;
         while beam.live() > 0 {
-            beam.advance(&[choices(&[(9, -1.0)])], &[], 0);
+            beam.advance(&choices(&[&[(9, -1.0)]]), 0, &[], 0);
             steps += 1;
         }
         let best = beam.into_hypotheses().remove(0);
@@ -216,10 +265,10 @@ mod tests {
             word_penalty: 0.25,
             ..BeamOptions::default()
         };
-        let mut beam = Beam::new(options, END, 2);
-        beam.advance(&[choices(&[(5, -0.5), (6, -0.6)])], &[0.75, 0.25, 9.0], 3);
+        let mut beam = Beam::new(options, END, 2, true);
+        beam.advance(&choices(&[&[(5, -0.5), (6, -0.6)]]), 0, &[0.75, 0.25, 9.0], 3);
         let attention = [0.5, 0.5, 9.0, 0.1, 0.9, 9.0];
-        beam.advance(&[choices(&[(END, -3.0)]), choices(&[(END, -0.1)])], &attention, 3);
+        beam.advance(&choices(&[&[(END, -3.0)], &[(END, -0.1)]]), 0, &attention, 3);
         let best = beam.into_hypotheses().remove(0);
         assert_eq!(best.tokens, [6, END]);
         assert_eq!(best.alignment, [0.75, 0.25, 0.1, 0.9]);

@@ -2,9 +2,9 @@
 
 use super::beam::{Beam, BeamOptions, Hypothesis};
 use crate::error::Result;
-use crate::ops::{Ops, Pick};
-use crate::stack::{DecoderState, Encoded, EncodedSource, EncoderDecoder};
-use std::{ops::Range, rc::Rc};
+use crate::ops::{Choices, Ops, Pick};
+use crate::stack::{DecoderState, Encoded, EncoderDecoder, SourceRows};
+use std::{ops::Range, sync::Arc};
 
 /// One source.
 #[derive(Debug, Clone)]
@@ -16,29 +16,54 @@ pub struct SearchInput {
 }
 
 /// A search that moves on by [`Search::step`] and takes further sources by [`Search::add`] while others are under way.
+/// A step allocates nothing, unless a source came since the last one or goes with it.
 pub struct Search<O: Ops> {
     state: DecoderState<O>,
+    encoded: Encoded<O>,
     sources: Vec<Source<O>>,
     added: usize,
     with_alignment: bool,
+    room: StepRoom<O>,
 }
 
 struct Source<O: Ops> {
     number: usize,
-    /// Sources added together share it: it is there until the last of them is done.
-    batch: Rc<Encoded<O>>,
-    /// Its place in the batch.
-    index: usize,
+    rows: SourceRows,
     /// Sources added together share it where their candidates are the same.
-    output: Rc<O::OutputProjection>,
+    output: Arc<O::OutputProjection>,
     beam: Beam,
+}
+
+/// What a step puts together and reads, kept for the room that it takes. Rows are live hypotheses.
+struct StepRoom<O: Ops> {
+    tokens: Vec<Option<u32>>,     // [rows]
+    row_sources: Vec<SourceRows>, // [rows]
+    picks: Vec<Pick<O::OutputProjection>>,
+    chosen: O::Chosen,
+    choices: Choices,    // [rows]
+    attention: Vec<f32>, // [rows, longest source]
+    kept_rows: Vec<usize>,
 }
 
 impl<O: Ops> Search<O> {
     /// A search without sources.
     pub fn new(ops: &mut O, model: &EncoderDecoder<O>, with_alignment: bool) -> Self {
-        let state = model.start(ops, 0);
-        Self { state, sources: Vec::new(), added: 0, with_alignment }
+        Self {
+            state: model.start(ops, 0),
+            encoded: model.nothing_encoded(),
+            sources: Vec::new(),
+            added: 0,
+            with_alignment,
+            room: StepRoom {
+                tokens: Vec::new(),
+                row_sources: Vec::new(),
+                picks: Vec::new(),
+                chosen: O::Chosen::default(),
+                choices: Choices::default(),
+                attention: Vec::new(),
+                kept_rows: Vec::new(),
+            },
+        }
     }
 
     /// Encodes sources together and sets up their beams. Gives their numbers: sources are counted as they are added.
@@ -50,19 +75,20 @@ impl<O: Ops> Search<O> {
         options: BeamOptions,
     ) -> Result<Range<usize>> {
         let tokens: Vec<&[u32]> = inputs.iter().map(|input| input.source.as_slice()).collect();
-        let batch = Rc::new(model.encode(ops, &tokens)?);
+        let rows = model.encode(ops, &mut self.encoded, &tokens)?;
         let numbers = self.added..self.added + inputs.len();
         let mut sources: Vec<Source<O>> = Vec::with_capacity(inputs.len());
         let mut previous = None;
-        for (index, (number, input)) in numbers.clone().zip(inputs).enumerate() {
+        for ((number, input), rows) in numbers.clone().zip(inputs).zip(rows) {
             let shared = sources.last().filter(|_| previous == Some(&input.candidates));
             let output = match shared {
-                Some(source) => Rc::clone(&source.output),
-                None => Rc::new(model.output_projection(ops, input.candidates.as_deref())?),
+                Some(source) => Arc::clone(&source.output),
+                None => Arc::new(model.output_projection(ops, input.candidates.as_deref())?),
             };
             previous = Some(&input.candidates);
-            let beam = Beam::new(options, model.special().end, input.source.len());
-            sources.push(Source { number, batch: Rc::clone(&batch), index, output, beam });
+            let (end, source_len) = (model.special().end, input.source.len());
+            let beam = Beam::new(options, end, source_len, self.with_alignment);
+            sources.push(Source { number, rows, output, beam });
         }
         let state = model.start(ops, inputs.len());
         self.state.append(ops, state)?;
@@ -87,57 +113,47 @@ impl<O: Ops> Search<O> {
         ops: &mut O,
         model: &EncoderDecoder<O>,
     ) -> Result<Vec<(usize, Vec<Hypothesis>)>> {
-        let mut tokens = Vec::with_capacity(self.live());
-        let mut row_sources = Vec::with_capacity(self.live());
-        let mut encoded: Vec<&Encoded<O>> = Vec::new();
-        for together in self.sources.chunk_by(|a, b| Rc::ptr_eq(&a.batch, &b.batch)) {
-            let batch = encoded.len();
-            encoded.extend(together.first().map(|source| source.batch.as_ref()));
-            for source in together {
-                tokens.extend(source.beam.tokens());
-                row_sources.resize(tokens.len(), EncodedSource { batch, index: source.index });
-            }
+        let Self { state, encoded, sources, with_alignment, room, .. } = self;
+        room.tokens.clear();
+        room.row_sources.clear();
+        for source in sources.iter() {
+            room.tokens.extend(source.beam.tokens());
+            room.row_sources.resize(room.tokens.len(), source.rows.clone());
         }
-        let state = &mut self.state;
-        let step =
-            model.decode_step(ops, &encoded, state, &tokens, &row_sources, self.with_alignment)?;
-        let mut picks = Vec::with_capacity(self.sources.len());
+        let (tokens, row_sources) = (&room.tokens, &room.row_sources);
+        let step = model.decode_step(ops, encoded, state, tokens, row_sources, *with_alignment)?;
         let mut row = 0;
-        for alike in self.sources.chunk_by(|a, b| Rc::ptr_eq(&a.output, &b.output)) {
+        for alike in sources.chunk_by(|a, b| Arc::ptr_eq(&a.output, &b.output)) {
             let live: usize = alike.iter().map(|source| source.beam.live()).sum();
             let k = alike.iter().map(|source| source.beam.width()).max().unwrap_or(1);
             let Some(Source { output, .. }) = alike.first() else { continue };
-            picks.push(Pick { rows: row..row + live, output: output.as_ref(), k });
+            room.picks.push(Pick { rows: row..row + live, output: Arc::clone(output), k });
             row += live;
         }
-        let chosen = ops.choose_each(&step.hidden, &picks);
-        let (attention, stride) = match &step.alignment {
-            Some(weights) => (ops.read(weights).await?, ops.shape(weights).1),
-            None => (Vec::new(), 0),
-        };
-        let mut choices = Vec::with_capacity(row);
-        for chosen in chosen {
-            choices.extend(ops.read_chosen(chosen).await?);
+        ops.choose(&step.hidden, &room.picks, &mut room.chosen);
+        room.picks.clear();
+        let mut stride = 0;
+        if let Some(weights) = &step.alignment {
+            stride = ops.shape(weights).1;
+            ops.read(weights, &mut room.attention).await?;
         }
-        let mut kept_rows = Vec::with_capacity(row);
-        let mut finished = Vec::new();
-        let mut living = Vec::with_capacity(self.sources.len());
+        ops.read_chosen(&room.chosen, &mut room.choices).await?;
+        room.kept_rows.clear();
         let mut first_row = 0;
-        for mut source in std::mem::take(&mut self.sources) {
-            let live = source.beam.live();
-            let own = attention.get(first_row * stride..).unwrap_or_default();
-            let choices = choices.get(first_row..first_row + live).unwrap_or_default();
-            let parents = source.beam.advance(choices, own, stride);
-            kept_rows.extend(parents.into_iter().map(|parent| first_row + parent));
+        for Source { beam, .. } in sources.iter_mut() {
+            let live = beam.live();
+            let own = room.attention.get(first_row * stride..).unwrap_or_default();
+            let continued = beam.advance(&room.choices, first_row, own, stride);
+            room.kept_rows.extend(continued.iter().map(|row| first_row + row));
             first_row += live;
-            if source.beam.live() == 0 {
-                finished.push((source.number, source.beam.into_hypotheses()));
-            } else {
-                living.push(source);
-            }
         }
-        self.sources = living;
-        self.state.reorder(ops, &kept_rows)?;
+        let ended = sources.extract_if(.., |source| source.beam.live() == 0);
+        let finished: Vec<_> =
+            ended.map(|source| (source.number, source.beam.into_hypotheses())).collect();
+        if !finished.is_empty() {
+            encoded.keep(ops, |batch| sources.iter().any(|source| source.rows.batch == batch));
+        }
+        state.reorder(ops, &room.kept_rows)?;
         Ok(finished)
     }
 }

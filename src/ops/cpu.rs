@@ -8,7 +8,7 @@ use super::linear::cpu::CpuLinear;
 use super::linear::mismatch;
 use super::output::cpu::CpuOutput;
 use super::{
-    Activation, ActivationQuant, Choice, LinearPart, NormSource, Ops, Pick, Residual, TableSource,
+    Activation, ActivationQuant, Choices, LinearPart, NormSource, Ops, Pick, Residual, TableSource,
 };
 use crate::backend::cpu::gemm::Finish;
 use crate::backend::cpu::lanes::Lanes;
@@ -71,7 +71,7 @@ impl<L: Lanes> Ops for Cpu<L> {
     type Norm = CpuNorm;
     type Table = CpuTable;
     type OutputProjection = CpuOutput;
-    type Chosen = Vec<Vec<Choice>>;
+    type Chosen = Choices;
 
     fn linear(&self, in_features: usize, parts: Vec<LinearPart>) -> Result<CpuLinear> {
         CpuLinear::pack::<L>(in_features, &parts)
@@ -249,26 +249,22 @@ impl<L: Lanes> Ops for Cpu<L> {
         self.apply_output(hidden, rows, output)
     }
 
-    fn choose(&mut self, logits: &Tensor, output: &CpuOutput, k: usize) -> Vec<Vec<Choice>> {
-        self.apply_choose(logits, output, k)
-    }
-
-    fn choose_each(
-        &mut self,
-        hidden: &Tensor,
-        picks: &[Pick<'_, CpuOutput>],
-    ) -> Vec<Vec<Vec<Choice>>> {
-        self.apply_choose_each(hidden, picks)
+    fn choose(&mut self, hidden: &Tensor, picks: &[Pick<CpuOutput>], chosen: &mut Choices) {
+        self.apply_choose(hidden, picks, chosen);
     }
 
     fn read_chosen(
         &mut self,
-        chosen: Vec<Vec<Choice>>,
-    ) -> impl Future<Output = Result<Vec<Vec<Choice>>>> {
-        ready(self.take_fault().map(|()| chosen))
+        chosen: &Choices,
+        to: &mut Choices,
+    ) -> impl Future<Output = Result<()>> {
+        to.copy_from(chosen);
+        ready(self.take_fault())
     }
 
-    fn read(&mut self, tensor: &Tensor) -> impl Future<Output = Result<Vec<f32>>> {
-        ready(self.take_fault().map(|()| tensor.values().to_vec()))
+    fn read(&mut self, tensor: &Tensor, to: &mut Vec<f32>) -> impl Future<Output = Result<()>> {
+        to.clear();
+        to.extend_from_slice(tensor.values());
+        ready(self.take_fault())
     }
 }

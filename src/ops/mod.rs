@@ -18,7 +18,8 @@ pub mod ssru;
 use crate::error::Result;
 use std::ops::Range;
 
-pub use attention::{AttentionArgs, AttentionSegment, KeyValue, Mask, View};
+pub use attention::{AttentionArgs, AttentionSegment, Mask, View};
+pub use choose::{Choice, Choices, Pick};
 
 /// How the rows that enter an int8 matrix product are quantised.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -107,26 +108,6 @@ pub struct Residual<'w, O: Ops + ?Sized> {
     pub pending_norm: Option<&'w O::Norm>,
 }
 
-/// A chosen continuation of one row.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Choice {
-    /// Token id in the vocabulary.
-    pub id: u32,
-    /// Log-probability over all candidates of the row, barred ones included.
-    pub log_prob: f32,
-}
-
-/// Rows that choose among the candidates of one output projection.
-#[derive(Debug)]
-pub struct Pick<'a, O> {
-    /// Rows of the hidden states.
-    pub rows: Range<usize>,
-    /// Their candidates.
-    pub output: &'a O,
-    /// Choices wanted of each row.
-    pub k: usize,
-}
-
 /// What a device must be able to do to run every model of this crate.
 pub trait Ops {
     /// Float32 activations, `[rows, columns]`.
@@ -139,8 +120,8 @@ pub trait Ops {
     type Table;
     /// Rows of a table prepared as an output projection, with their ids.
     type OutputProjection;
-    /// Choices not yet read back.
-    type Chosen;
+    /// Choices not yet read back, with room for those of the next call.
+    type Chosen: Default;
 
     // ---- loading
 
@@ -266,34 +247,27 @@ pub trait Ops {
         rows: Range<usize>,
         output: &Self::OutputProjection,
     ) -> Self::Tensor;
-    /// The `k` likeliest candidates of each row, best first (ties: the smaller id); fewer if there are fewer.
+    /// The likeliest candidates of each row of `hidden` that a pick names, by their [`Ops::logits`]. Picks are
+    /// independent of one another; `chosen` has their rows in order, in place of what it had before.
     fn choose(
         &mut self,
-        logits: &Self::Tensor,
-        output: &Self::OutputProjection,
-        k: usize,
-    ) -> Self::Chosen;
-
-    /// [`Ops::choose`] from the [`Ops::logits`] of every pick, which are independent of one another.
-    fn choose_each(
-        &mut self,
         hidden: &Self::Tensor,
-        picks: &[Pick<'_, Self::OutputProjection>],
-    ) -> Vec<Self::Chosen> {
-        let choose = |pick: &Pick<'_, Self::OutputProjection>| {
-            let logits = self.logits(hidden, pick.rows.clone(), pick.output);
-            self.choose(&logits, pick.output, pick.k)
-        };
-        picks.iter().map(choose).collect()
-    }
+        picks: &[Pick<Self::OutputProjection>],
+        chosen: &mut Self::Chosen,
+    );
 
-    // ---- reading back
+    // ---- reading back, into what was read before: a decoding step allocates nothing
 
-    /// Waits for the recorded work and reads choices: for each row its choices, best first.
+    /// Waits for the recorded work and reads choices.
     fn read_chosen(
         &mut self,
-        chosen: Self::Chosen,
-    ) -> impl Future<Output = Result<Vec<Vec<Choice>>>>;
+        chosen: &Self::Chosen,
+        to: &mut Choices,
+    ) -> impl Future<Output = Result<()>>;
     /// Waits for the recorded work and reads a tensor, row after row.
-    fn read(&mut self, tensor: &Self::Tensor) -> impl Future<Output = Result<Vec<f32>>>;
+    fn read(
+        &mut self,
+        tensor: &Self::Tensor,
+        to: &mut Vec<f32>,
+    ) -> impl Future<Output = Result<()>>;
 }

@@ -2,24 +2,11 @@
 //!
 //! Self-attention and cross-attention are the same code; they differ in where keys and values come from.
 
-use super::kv_cache::{CrossKv, LayerState};
+use super::kv_cache::LayerState;
 use super::load::{Loader, Norms};
 use crate::error::{Error, Result};
 use crate::model::{AttentionSpec, StackConfig};
-use crate::ops::{AttentionArgs, AttentionSegment, KeyValue, Mask, Ops, Residual, View};
-use std::ops::Range;
-
-/// Rows of the sequences of a batch, one under the other.
-pub type Rows = Range<usize>;
-
-/// A source that a decoder looks at: one of the batches that were encoded, and its rows there.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SourceRows {
-    /// Index of the batch.
-    pub batch: usize,
-    /// Rows of its keys and values.
-    pub rows: Rows,
-}
+use crate::ops::{AttentionArgs, AttentionSegment, Mask, Ops, Residual, View};
 
 /// Attention weights of the heads asked for, `[query rows · heads, longest kv_len]`.
 pub type HeadWeights<O> = Option<<O as Ops>::Tensor>;
@@ -104,23 +91,24 @@ impl<O: Ops> MultiHeadAttention<O> {
         LayerState::Kv((0..rows).map(|_| ops.zeros(0, 2 * self.kv_width())).collect())
     }
 
-    /// Keys and values of an encoder's output, `[source rows, hidden_size]`.
-    pub fn project_cross(&self, ops: &mut O, encoder_output: &O::Tensor) -> Result<CrossKv<O>> {
+    /// Keys and values of an encoder's output, `[source rows, hidden_size]`: keys, then values,
+    /// `[source rows, 2 · num_kv_heads · head_dim]`.
+    pub fn project_cross(&self, ops: &mut O, encoder_output: &O::Tensor) -> Result<O::Tensor> {
         match &self.projections {
-            Projections::Split { kv, .. } => Ok(CrossKv { kv: ops.project(encoder_output, kv) }),
+            Projections::Split { kv, .. } => Ok(ops.project(encoder_output, kv)),
             Projections::Fused(_) => {
                 Err(Error::Internal { what: "cross-attention with fused projections".to_owned() })
             }
         }
     }
 
-    /// Self-attention added to the stream. Without a cache every sequence (`rows`) is complete; with one,
-    /// `rows` are its newest tokens, and their keys and values are kept.
+    /// Self-attention added to the stream. Without a cache every sequence (a segment) is complete; with one,
+    /// segment i has the newest tokens of cache i, and their keys and values are kept.
     pub fn forward_self<'w>(
         &'w self,
         ops: &mut O,
         stream: &mut Residual<'w, O>,
-        rows: &[Rows],
+        segments: &[AttentionSegment],
         cache: Option<&mut LayerState<O>>,
         weights_of: &[usize],
     ) -> Result<HeadWeights<O>> {
@@ -131,37 +119,18 @@ impl<O: Ops> MultiHeadAttention<O> {
         };
         let qkv = ops.project_qkv(stream, self.norms.before.as_ref(), qkv);
         let q_width = self.q_width();
-        let q = View { tensor: &qkv, column: 0 };
         match cache {
             None => {
-                let segments: Vec<AttentionSegment> = rows
-                    .iter()
-                    .map(|rows| AttentionSegment {
-                        query_rows: rows.clone(),
-                        kv: 0,
-                        kv_rows: rows.clone(),
-                        past_len: 0,
-                    })
-                    .collect();
-                let kv = [self.key_value(&qkv, q_width)];
-                self.attend(ops, stream, q, &kv, &segments, weights_of)
+                let kv = std::slice::from_ref(&qkv);
+                self.attend(ops, stream, &qkv, (kv, q_width), segments, weights_of)
             }
             Some(LayerState::Kv(caches)) => {
-                let mut segments = Vec::with_capacity(rows.len());
-                for (index, (cache, rows)) in caches.iter_mut().zip(rows).enumerate() {
-                    let (past_len, _) = ops.shape(cache);
-                    for row in rows.clone() {
+                for (cache, segment) in caches.iter_mut().zip(segments) {
+                    for row in segment.query_rows.clone() {
                         ops.append_row(cache, &qkv, row, q_width);
                     }
-                    segments.push(AttentionSegment {
-                        query_rows: rows.clone(),
-                        kv: index,
-                        kv_rows: 0..past_len + rows.len(),
-                        past_len,
-                    });
                 }
-                let kv: Vec<_> = caches.iter().map(|cache| self.key_value(cache, 0)).collect();
-                self.attend(ops, stream, q, &kv, &segments, weights_of)
+                self.attend(ops, stream, &qkv, (caches, 0), segments, weights_of)
             }
             Some(LayerState::Recurrent(_)) => {
                 Err(Error::Internal { what: "self-attention with a recurrent state".to_owned() })
@@ -169,54 +138,38 @@ impl<O: Ops> MultiHeadAttention<O> {
         }
     }
 
-    /// Cross-attention added to the stream: query row i looks at the rows `sources[i]` of what was encoded.
+    /// Cross-attention added to the stream. Segments look at the keys and values of encoded batches, `cross`.
     pub fn forward_cross<'w>(
         &'w self,
         ops: &mut O,
         stream: &mut Residual<'w, O>,
-        cross: &[&CrossKv<O>],
-        sources: &[SourceRows],
+        cross: &[O::Tensor],
+        segments: &[AttentionSegment],
         weights_of: &[usize],
     ) -> Result<HeadWeights<O>> {
         let Projections::Split { q, .. } = &self.projections else {
             return Err(Error::Internal { what: "cross-attention without queries".to_owned() });
         };
-        let q_tensor = ops.project_qkv(stream, self.norms.before.as_ref(), q);
-        let segments: Vec<AttentionSegment> = sources
-            .iter()
-            .enumerate()
-            .map(|(row, source)| AttentionSegment {
-                query_rows: row..row + 1,
-                kv: source.batch,
-                kv_rows: source.rows.clone(),
-                past_len: 0,
-            })
-            .collect();
-        let q = View { tensor: &q_tensor, column: 0 };
-        let kv: Vec<_> = cross.iter().map(|cross| self.key_value(&cross.kv, 0)).collect();
-        self.attend(ops, stream, q, &kv, &segments, weights_of)
+        let q = ops.project_qkv(stream, self.norms.before.as_ref(), q);
+        self.attend(ops, stream, &q, (cross, 0), segments, weights_of)
     }
 
-    /// Keys from `column` on, values right after them.
-    fn key_value<'a>(&self, tensor: &'a O::Tensor, column: usize) -> KeyValue<'a, O::Tensor> {
-        KeyValue {
-            k: View { tensor, column },
-            v: View { tensor, column: column + self.kv_width() },
-        }
-    }
-
+    /// Looks up the queries, which are the first columns of `q`, in tensors whose keys start at a column; the values
+    /// lie right after them.
     fn attend<'w>(
         &'w self,
         ops: &mut O,
         stream: &mut Residual<'w, O>,
-        q: View<'_, O::Tensor>,
-        kv: &[KeyValue<'_, O::Tensor>],
+        q: &O::Tensor,
+        (kv, k_column): (&[O::Tensor], usize),
         segments: &[AttentionSegment],
         weights_of: &[usize],
     ) -> Result<HeadWeights<O>> {
         let (context, weights) = ops.attention(&AttentionArgs {
-            q,
+            q: View { tensor: q, column: 0 },
             kv,
+            k_column,
+            v_column: k_column + self.kv_width(),
             segments,
             num_heads: self.num_heads,
             num_kv_heads: self.num_kv_heads,

@@ -1,14 +1,14 @@
 //! The block. Encoder-only, decoder-only and encoder–decoder models are made of it and of nothing else:
 //! the mask, the cross-attention and the positions are all that differs.
 
-use super::attention::{HeadWeights, MultiHeadAttention, Rows, SourceRows};
-use super::kv_cache::{CrossKv, LayerState};
+use super::attention::{HeadWeights, MultiHeadAttention};
+use super::kv_cache::LayerState;
 use super::load::Loader;
 use super::mlp::Mlp;
 use super::recurrent::Ssru;
 use crate::error::Result;
 use crate::model::{BlockSpec, MixerSpec, StackConfig};
-use crate::ops::{Ops, Residual};
+use crate::ops::{AttentionSegment, Ops, Residual};
 
 /// What lets a position see others.
 pub enum Mixer<O: Ops> {
@@ -27,12 +27,12 @@ pub struct Block<O: Ops> {
 
 /// What a block looks at besides its stream.
 pub struct BlockInput<'a, O: Ops> {
-    /// Rows of each sequence in the stream.
-    pub rows: &'a [Rows],
+    /// The sequences of the stream, for self-attention.
+    pub segments: &'a [AttentionSegment],
     /// Memory of the mixer, in decoding.
     pub state: Option<&'a mut LayerState<O>>,
-    /// Keys and values of each encoded batch and, for each row of the stream, its source's rows in them.
-    pub cross: Option<(&'a [&'a CrossKv<O>], &'a [SourceRows])>,
+    /// Keys and values of each encoded batch and which of them each row of the stream sees.
+    pub cross: Option<(&'a [O::Tensor], &'a [AttentionSegment])>,
     /// Heads of the cross-attention whose weights are wanted.
     pub cross_weights_of: &'a [usize],
 }
@@ -71,7 +71,7 @@ impl<O: Ops> Block<O> {
         &self,
         ops: &mut O,
         encoder_output: &O::Tensor,
-    ) -> Result<Option<CrossKv<O>>> {
+    ) -> Result<Option<O::Tensor>> {
         let cross = self.cross_attention.as_ref();
         cross.map(|attention| attention.project_cross(ops, encoder_output)).transpose()
     }
@@ -85,13 +85,13 @@ impl<O: Ops> Block<O> {
     ) -> Result<HeadWeights<O>> {
         match &self.mixer {
             Mixer::SelfAttention(attention) => {
-                attention.forward_self(ops, stream, input.rows, input.state, &[])?;
+                attention.forward_self(ops, stream, input.segments, input.state, &[])?;
             }
             Mixer::Ssru(ssru) => ssru.forward(ops, stream, input.state)?,
         }
         let mut weights = None;
-        if let (Some(attention), Some((kv, sources))) = (&self.cross_attention, input.cross) {
-            weights = attention.forward_cross(ops, stream, kv, sources, input.cross_weights_of)?;
+        if let (Some(attention), Some((kv, segments))) = (&self.cross_attention, input.cross) {
+            weights = attention.forward_cross(ops, stream, kv, segments, input.cross_weights_of)?;
         }
         self.mlp.forward(ops, stream);
         Ok(weights)

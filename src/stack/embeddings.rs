@@ -8,12 +8,14 @@ pub struct PositionTable {
     kind: Positions,
     hidden_size: usize,
     values: Vec<f32>, // [positions so far, hidden_size]
+    /// What was given last, for its room.
+    rows: Vec<f32>,
 }
 
 impl PositionTable {
     /// An empty table for rows of `hidden_size`.
     pub fn new(kind: Positions, hidden_size: usize) -> Self {
-        Self { kind, hidden_size, values: Vec::new() }
+        Self { kind, hidden_size, values: Vec::new(), rows: Vec::new() }
     }
 
     /// `[positions.len(), hidden_size]`, the rows of the given positions; none for a model without.
@@ -31,11 +33,12 @@ impl PositionTable {
                 }
             }
         }
-        let mut rows = Vec::with_capacity(positions.len() * width);
+        self.rows.clear();
         for position in positions {
-            rows.extend(self.values.iter().skip(position * width).take(width));
+            let row = self.values.get(position * width..).and_then(|rows| rows.get(..width));
+            self.rows.extend_from_slice(row.unwrap_or_default());
         }
-        Some(ops.upload(positions.len(), width, &rows))
+        Some(ops.upload(positions.len(), width, &self.rows))
     }
 }
 

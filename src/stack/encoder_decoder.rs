@@ -1,7 +1,8 @@
 //! An encoder–decoder: two stacks of the same block and an output projection.
 
-use super::attention::{HeadWeights, Rows, SourceRows};
-use super::kv_cache::{CrossKv, DecoderState};
+use super::attention::HeadWeights;
+use super::encoded::{Encoded, SourceRows};
+use super::kv_cache::DecoderState;
 use super::load::{Loader, Precision};
 use super::transformer::{DecoderInput, Transformer};
 use crate::error::Result;
@@ -20,23 +21,6 @@ pub struct EncoderDecoder<O: Ops> {
     special: SpecialTokens,
     alignment: (usize, usize),
     vocab_size: usize,
-}
-
-/// A batch of encoded sources: all that a decoder needs of them.
-pub struct Encoded<O: Ops> {
-    /// Keys and values, one a decoder block.
-    pub cross: Vec<CrossKv<O>>,
-    /// Rows of each source in them.
-    pub rows: Vec<Rows>,
-}
-
-/// One source among encoded batches.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct EncodedSource {
-    /// Index of its batch.
-    pub batch: usize,
-    /// Its place in the batch.
-    pub index: usize,
 }
 
 /// Result of one decoding step.
@@ -96,10 +80,21 @@ impl<O: Ops> EncoderDecoder<O> {
         self.vocab_size
     }
 
-    /// Encodes sources (each with its end token) and projects the keys and values of every decoder block.
-    pub fn encode(&self, ops: &mut O, sources: &[&[u32]]) -> Result<Encoded<O>> {
+    /// Nothing encoded yet.
+    pub fn nothing_encoded(&self) -> Encoded<O> {
+        Encoded::new(self.decoder.num_layers())
+    }
+
+    /// Encodes sources (each with its end token) as one more batch of `encoded`; gives their rows in it.
+    pub fn encode(
+        &self,
+        ops: &mut O,
+        encoded: &mut Encoded<O>,
+        sources: &[&[u32]],
+    ) -> Result<Vec<SourceRows>> {
         let (output, rows) = self.encoder.encode(ops, sources)?;
-        Ok(Encoded { cross: self.decoder.project_cross(ops, &output)?, rows })
+        let batch = encoded.add(self.decoder.project_cross(ops, &output)?);
+        Ok(rows.into_iter().map(|rows| SourceRows { batch, rows }).collect())
     }
 
     /// A decoder that has seen nothing, for `rows` hypotheses.
@@ -111,22 +106,16 @@ impl<O: Ops> EncoderDecoder<O> {
     pub fn decode_step(
         &self,
         ops: &mut O,
-        encoded: &[&Encoded<O>],
+        encoded: &Encoded<O>,
         state: &mut DecoderState<O>,
         tokens: &[Option<u32>],
-        sources: &[EncodedSource],
+        sources: &[SourceRows],
         with_alignment: bool,
     ) -> Result<StepOutput<O>> {
-        let source_rows = |source: &EncodedSource| {
-            let rows = encoded.get(source.batch)?.rows.get(source.index)?.clone();
-            Some(SourceRows { batch: source.batch, rows })
-        };
-        let sources: Vec<SourceRows> = sources.iter().filter_map(source_rows).collect();
-        let cross: Vec<&[CrossKv<O>]> = encoded.iter().map(|batch| &batch.cross[..]).collect();
         let input = DecoderInput {
             state,
-            cross: &cross,
-            sources: &sources,
+            cross: encoded.blocks(),
+            sources,
             weights_of: with_alignment.then_some(self.alignment),
         };
         let (hidden, alignment) = self.decoder.decode_step(ops, tokens, input)?;

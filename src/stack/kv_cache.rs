@@ -1,7 +1,7 @@
 //! What a decoder remembers of the tokens before: keys and values, or one recurrent state.
 
 use crate::error::{Error, Result};
-use crate::ops::Ops;
+use crate::ops::{AttentionSegment, Ops};
 
 /// Memory of one mixer over a batch of rows (one row a hypothesis).
 pub enum LayerState<O: Ops> {
@@ -17,21 +17,20 @@ impl<O: Ops> LayerState<O> {
         match self {
             LayerState::Recurrent(state) => *state = ops.select_rows(state, rows),
             LayerState::Kv(caches) => {
-                let mut kept = Vec::with_capacity(rows.len());
+                let count = caches.len();
                 for row in rows {
                     let cache = caches.get(*row).ok_or_else(|| Error::Internal {
-                        what: format!("row {row} of a cache of {}", caches.len()),
+                        what: format!("row {row} of a cache of {count}"),
                     })?;
-                    kept.push(ops.copy(cache));
+                    let cache = ops.copy(cache);
+                    caches.push(cache);
                 }
-                *caches = kept;
+                caches.drain(..count);
             }
         }
         Ok(())
     }
-}
 
-impl<O: Ops> LayerState<O> {
     /// Adds the rows of `other` after its own.
     fn append(&mut self, ops: &mut O, other: Self) -> Result<()> {
         match (self, other) {
@@ -53,6 +52,8 @@ pub struct DecoderState<O: Ops> {
     pub layers: Vec<LayerState<O>>,
     /// Tokens each row has seen.
     pub past_len: Vec<usize>,
+    /// What the rows see of themselves and of their sources: written by each step, in the room that the last one had.
+    pub(super) segments: [Vec<AttentionSegment>; 2],
 }
 
 impl<O: Ops> DecoderState<O> {
@@ -73,13 +74,11 @@ impl<O: Ops> DecoderState<O> {
         for layer in &mut self.layers {
             layer.reorder(ops, rows)?;
         }
-        self.past_len = rows.iter().filter_map(|row| self.past_len.get(*row).copied()).collect();
+        let count = self.past_len.len();
+        for row in rows {
+            self.past_len.extend(self.past_len.get(*row).copied());
+        }
+        self.past_len.drain(..count);
         Ok(())
     }
-}
-
-/// Keys and values of cross-attention for one block: projected once an input.
-pub struct CrossKv<O: Ops> {
-    /// `[source rows, 2 · num_kv_heads · head_dim]`: keys, then values.
-    pub kv: O::Tensor,
 }

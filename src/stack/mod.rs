@@ -3,6 +3,7 @@
 pub mod attention;
 pub mod block;
 pub mod embeddings;
+pub mod encoded;
 pub mod encoder_decoder;
 pub mod kv_cache;
 pub mod load;
@@ -10,6 +11,7 @@ pub mod mlp;
 pub mod recurrent;
 pub mod transformer;
 
-pub use encoder_decoder::{Encoded, EncodedSource, EncoderDecoder, StepOutput};
+pub use encoded::{Encoded, SourceRows};
+pub use encoder_decoder::{EncoderDecoder, StepOutput};
 pub use kv_cache::DecoderState;
 pub use load::Precision;

@@ -1,14 +1,15 @@
 //! A stack of blocks behind its embeddings: the same for encoders and decoders.
 
-use super::attention::{HeadWeights, Rows, SourceRows};
+use super::attention::HeadWeights;
 use super::block::{Block, BlockInput};
 use super::embeddings::PositionTable;
-use super::kv_cache::{CrossKv, DecoderState};
+use super::encoded::SourceRows;
+use super::kv_cache::DecoderState;
 use super::load::Loader;
 use crate::error::{Error, Result};
 use crate::model::StackSpec;
-use crate::ops::{Ops, Residual};
-use std::{cell::RefCell, rc::Rc};
+use crate::ops::{AttentionSegment, Ops, Residual};
+use std::{cell::RefCell, ops::Range, rc::Rc};
 
 /// Embeddings, blocks, last normalisation.
 pub struct Transformer<O: Ops> {
@@ -25,8 +26,8 @@ pub struct Transformer<O: Ops> {
 pub struct DecoderInput<'a, O: Ops> {
     /// Its memory.
     pub state: &'a mut DecoderState<O>,
-    /// Of each encoded batch, one a block.
-    pub cross: &'a [&'a [CrossKv<O>]],
+    /// Keys and values of each encoded batch, for each block.
+    pub cross: &'a [Vec<O::Tensor>],
     /// For each row, its source's rows in `cross`.
     pub sources: &'a [SourceRows],
     /// Block and head whose cross-attention weights are wanted.
@@ -61,24 +62,32 @@ impl<O: Ops> Transformer<O> {
         DecoderState {
             layers: self.blocks.iter().map(|block| block.empty_state(ops, rows)).collect(),
             past_len: vec![0; rows],
+            segments: Default::default(),
         }
     }
 
-    /// Cross-attention's keys and values of every block, once for an encoder's output.
-    pub fn project_cross(
-        &self,
-        ops: &mut O,
-        encoder_output: &O::Tensor,
-    ) -> Result<Vec<CrossKv<O>>> {
+    /// Cross-attention's keys and values, one tensor a block, once for an encoder's output. Of a block without,
+    /// an empty one.
+    pub fn project_cross(&self, ops: &mut O, encoder_output: &O::Tensor) -> Result<Vec<O::Tensor>> {
         let mut cross = Vec::with_capacity(self.blocks.len());
         for block in &self.blocks {
-            cross.extend(block.project_cross(ops, encoder_output)?);
+            let kv = block.project_cross(ops, encoder_output)?;
+            cross.push(kv.unwrap_or_else(|| ops.zeros(0, 0)));
         }
         Ok(cross)
     }
 
+    /// Number of blocks.
+    pub fn num_layers(&self) -> usize {
+        self.blocks.len()
+    }
+
     /// Encodes complete sequences, laid one under the other: `[all tokens, hidden_size]`.
-    pub fn encode(&self, ops: &mut O, sequences: &[&[u32]]) -> Result<(O::Tensor, Vec<Rows>)> {
+    pub fn encode(
+        &self,
+        ops: &mut O,
+        sequences: &[&[u32]],
+    ) -> Result<(O::Tensor, Vec<Range<usize>>)> {
         let mut rows = Vec::with_capacity(sequences.len());
         let mut tokens = Vec::new();
         let mut positions = Vec::new();
@@ -87,10 +96,16 @@ impl<O: Ops> Transformer<O> {
             tokens.extend(sequence.iter().copied().map(Some));
             positions.extend(0..sequence.len());
         }
+        let segment = |rows: &Range<usize>| {
+            let (query_rows, kv_rows) = (rows.clone(), rows.clone());
+            AttentionSegment { query_rows, kv: 0, kv_rows, past_len: 0 }
+        };
+        let segments: Vec<_> = rows.iter().map(segment).collect();
         let mut stream = self.embed(ops, &tokens, &positions)?;
         let bottom = self.final_residual.then(|| ops.copy(&stream.x));
         for block in &self.blocks {
-            let input = BlockInput { rows: &rows, state: None, cross: None, cross_weights_of: &[] };
+            let segments = &segments;
+            let input = BlockInput { segments, state: None, cross: None, cross_weights_of: &[] };
             block.forward(ops, &mut stream, input)?;
         }
         Ok((self.finish(ops, stream, bottom), rows))
@@ -112,22 +127,35 @@ impl<O: Ops> Transformer<O> {
                 what: format!("{count} tokens for {states} rows with {sources} sources"),
             });
         }
-        let rows: Vec<Rows> = (0..count).map(|row| row..row + 1).collect();
-        let mut stream = self.embed(ops, tokens, &state.past_len)?;
+        let DecoderState { layers, past_len, segments: [segments, cross_segments] } = state;
+        segments.clear();
+        segments.extend(past_len.iter().enumerate().map(|(row, &past_len)| AttentionSegment {
+            query_rows: row..row + 1,
+            kv: row,
+            kv_rows: 0..past_len + 1,
+            past_len,
+        }));
+        cross_segments.clear();
+        cross_segments.extend(sources.iter().enumerate().map(|(row, source)| AttentionSegment {
+            query_rows: row..row + 1,
+            kv: source.batch,
+            kv_rows: source.rows.clone(),
+            past_len: 0,
+        }));
+        let mut stream = self.embed(ops, tokens, past_len)?;
         let bottom = self.final_residual.then(|| ops.copy(&stream.x));
         let mut weights = None;
-        for (index, (block, layer)) in self.blocks.iter().zip(&mut state.layers).enumerate() {
+        for (index, (block, layer)) in self.blocks.iter().zip(layers).enumerate() {
             let head = weights_of.filter(|(layer, _)| *layer == index).map(|(_, head)| [head]);
-            let cross: Vec<_> = cross.iter().filter_map(|batch| batch.get(index)).collect();
             let input = BlockInput {
-                rows: &rows,
+                segments,
                 state: Some(layer),
-                cross: (!cross.is_empty()).then_some((cross.as_slice(), sources)),
+                cross: cross.get(index).map(|batches| (&batches[..], &cross_segments[..])),
                 cross_weights_of: head.as_ref().map_or(&[], |head| head.as_slice()),
             };
             weights = block.forward(ops, &mut stream, input)?.or(weights);
         }
-        for past_len in &mut state.past_len {
+        for past_len in past_len {
             *past_len += 1;
         }
         Ok((self.finish(ops, stream, bottom), weights))

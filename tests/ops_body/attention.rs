@@ -4,7 +4,7 @@ use super::{FLOAT_TOLERANCE, Random, Run, assert_close, read, run_all};
 use multihead::backend::cpu::lanes::{Lanes, Native};
 use multihead::backend::cpu::{Cpu, Tensor};
 use multihead::ops::attention::{check, reference};
-use multihead::ops::{AttentionArgs, AttentionSegment, KeyValue, Mask, Ops, View};
+use multihead::ops::{AttentionArgs, AttentionSegment, Mask, Ops, View};
 
 /// An attention call whose queries, keys and values lie side by side in wider tensors.
 struct Attend {
@@ -14,6 +14,7 @@ struct Attend {
     /// Keys, then values, `[rows, kv_columns]`.
     kv: Vec<Vec<f32>>,
     kv_columns: usize,
+    k_column: usize,
     v_column: usize,
     segments: Vec<AttentionSegment>,
     num_heads: usize,
@@ -25,12 +26,11 @@ struct Attend {
 
 impl Attend {
     fn with_args<T, R>(&self, q: &T, kv: &[T], then: impl FnOnce(&AttentionArgs<'_, T>) -> R) -> R {
-        let view = |tensor, column| View { tensor, column };
-        let kv: Vec<_> =
-            kv.iter().map(|kv| KeyValue { k: view(kv, 0), v: view(kv, self.v_column) }).collect();
         then(&AttentionArgs {
-            q: view(q, self.q_column),
-            kv: &kv,
+            q: View { tensor: q, column: self.q_column },
+            kv,
+            k_column: self.k_column,
+            v_column: self.v_column,
             segments: &self.segments,
             num_heads: self.num_heads,
             num_kv_heads: self.num_kv_heads,
@@ -78,6 +78,7 @@ pub fn by_hand() {
         q_column: 0,
         kv: vec![vec![0.0, 4.0, 1.098_612_3, 8.0]],
         kv_columns: 2,
+        k_column: 0,
         v_column: 1,
         segments: vec![AttentionSegment { query_rows: 0..1, kv: 0, kv_rows: 0..2, past_len: 0 }],
         num_heads: 1,
@@ -101,9 +102,9 @@ fn random_call(random: &mut Random, sequences: usize, decoding: bool) -> Attend 
     let num_kv_heads = random.between(1, 4);
     let num_heads = num_kv_heads * random.between(1, 4);
     let head_dim = [1, 3, 4, 8, 31, 32, 36, 64][random.below(8)];
-    let (q_column, gap) = (random.below(5), random.below(5));
+    let (q_column, k_column, gap) = (random.below(5), random.below(5), random.below(5));
     let q_columns = q_column + num_heads * head_dim + random.below(3);
-    let v_column = num_kv_heads * head_dim + gap;
+    let v_column = k_column + num_kv_heads * head_dim + gap;
     let kv_columns = v_column + num_kv_heads * head_dim;
     let (mut segments, mut kv, mut row) = (Vec::new(), Vec::new(), 0);
     for i in 0..sequences {
@@ -126,6 +127,7 @@ fn random_call(random: &mut Random, sequences: usize, decoding: bool) -> Attend 
         q_column,
         kv,
         kv_columns,
+        k_column,
         v_column,
         segments,
         num_heads,
@@ -189,6 +191,7 @@ pub fn refusals() {
         q_column: 0,
         kv: vec![vec![0.0; 24]],
         kv_columns: 8,
+        k_column: 0,
         v_column: 4,
         segments: vec![AttentionSegment { query_rows: 0..2, kv: 0, kv_rows: 0..3, past_len: 0 }],
         num_heads: 2,
@@ -215,6 +218,7 @@ pub fn refusals() {
     let bad = [
         Attend { q_column: 1, ..good() },
         Attend { q_column: usize::MAX, ..good() },
+        Attend { k_column: 6, ..good() },
         Attend { v_column: 6, ..good() },
         Attend { num_heads: 0, ..good() },
         Attend { num_kv_heads: 0, ..good() },

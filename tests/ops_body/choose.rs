@@ -4,8 +4,9 @@ use super::{Random, Run, assert_close, now, run_all};
 use multihead::backend::cpu::Cpu;
 use multihead::backend::cpu::lanes::Lanes;
 use multihead::ops::choose::reference;
-use multihead::ops::{ActivationQuant, Choice, Ops, Pick, TableSource, Weights};
+use multihead::ops::{ActivationQuant, Choice, Choices, Ops, Pick, TableSource, Weights};
 use std::f32::consts::LN_2;
+use std::sync::Arc;
 
 /// Chooses among logits; gives ids and log-probabilities by turns, and −1 between rows.
 struct Choose<'a> {
@@ -22,21 +23,44 @@ impl Run for Choose<'_> {
         let weights = Weights::F32(vec![0.0; rows]);
         let table = TableSource { name: "Wemb".to_owned(), rows, columns: 1, weights };
         let table = cpu.table(table).unwrap();
-        let output = cpu
-            .output_projection(&table, None, ActivationQuant::None, self.ids, self.barred)
-            .unwrap();
-        let logits = cpu.upload(self.logits.len() / self.candidates, self.candidates, self.logits);
-        let chosen = cpu.choose(&logits, &output, self.k);
-        flatten(&now(cpu.read_chosen(chosen)).unwrap())
+        // Weights of zero leave the bias: each row's logits, as a projection of its own.
+        let project = |logits: &[f32]| {
+            let mut bias = vec![0.0; rows];
+            for (i, &logit) in logits.iter().enumerate() {
+                bias[self.ids.map_or(i, |ids| ids[i] as usize)] = logit;
+            }
+            let none = ActivationQuant::None;
+            cpu.output_projection(&table, Some(&bias), none, self.ids, self.barred).unwrap()
+        };
+        let outputs: Vec<_> = self.logits.chunks(self.candidates).map(project).collect();
+        let hidden = cpu.zeros(outputs.len(), 1);
+        let pick = |(row, output)| Pick { rows: row..row + 1, output: Arc::new(output), k: self.k };
+        let picks: Vec<_> = outputs.into_iter().enumerate().map(pick).collect();
+        let mut choices = Choices::default();
+        choose(cpu, &hidden, &picks, &mut choices);
+        flatten((0..choices.len()).map(|row| choices.row(row)))
     }
 }
 
-fn flatten(rows: &[Vec<Choice>]) -> Vec<f32> {
-    let row = |row: &Vec<Choice>| {
+/// The choices of `picks`; what `choices` had before must not matter.
+fn choose<L: Lanes>(
+    cpu: &mut Cpu<L>,
+    hidden: &<Cpu<L> as Ops>::Tensor,
+    picks: &[Pick<<Cpu<L> as Ops>::OutputProjection>],
+    choices: &mut Choices,
+) {
+    let mut chosen = Choices::default();
+    chosen.push_row([Choice { id: 7, log_prob: 0.0 }]);
+    cpu.choose(hidden, picks, &mut chosen);
+    now(cpu.read_chosen(&chosen, choices)).unwrap();
+}
+
+fn flatten<'a>(rows: impl IntoIterator<Item = &'a [Choice]>) -> Vec<f32> {
+    let row = |row: &[Choice]| {
         let pairs = row.iter().flat_map(|choice| [choice.id as f32, choice.log_prob]);
         pairs.chain([-1.0]).collect::<Vec<_>>()
     };
-    rows.iter().flat_map(row).collect()
+    rows.into_iter().flat_map(row).collect()
 }
 
 pub fn by_hand() {
@@ -75,7 +99,7 @@ pub fn random() {
         let want: Vec<_> =
             logits.chunks(candidates).map(|row| reference(row, &ids, &barred, k)).collect();
         let what = format!("{candidates} candidates, k {k}");
-        let (got, want) = (run_all(&choose, &what), flatten(&want));
+        let (got, want) = (run_all(&choose, &what), flatten(want.iter().map(Vec::as_slice)));
         // Ids and row ends are exact, log-probabilities close.
         assert_eq!(got.len(), want.len(), "{what}");
         for (got, want) in got.iter().zip(&want) {
@@ -104,26 +128,24 @@ impl Run for Picks<'_> {
         let project = |(_, ids): &(usize, Option<Vec<u32>>)| {
             cpu.output_projection(&table, None, ActivationQuant::Wide, ids.as_deref(), &[1])
         };
-        let outputs: Vec<_> = self.picks.iter().map(|pick| project(pick).unwrap()).collect();
-        let hidden = cpu.upload(self.hidden.len() / columns, columns, self.hidden);
         let mut picks = Vec::new();
         let mut row = 0;
-        for ((rows, _), output) in self.picks.iter().zip(&outputs) {
-            picks.push(Pick { rows: row..row + rows, output, k: self.k });
-            row += rows;
+        for pick in self.picks {
+            let output = Arc::new(project(pick).unwrap());
+            picks.push(Pick { rows: row..row + pick.0, output, k: self.k });
+            row += pick.0;
         }
-        let read = |cpu: &mut Cpu<L>, chosen| flatten(&now(cpu.read_chosen(chosen)).unwrap());
-        let mut together = Vec::new();
-        for chosen in cpu.choose_each(&hidden, &picks) {
-            together.extend(read(cpu, chosen));
-        }
+        let hidden = cpu.upload(self.hidden.len() / columns, columns, self.hidden);
+        let mut choices = Choices::default();
+        choose(cpu, &hidden, &picks, &mut choices);
+        let rows = choices.len();
+        let together = flatten((0..rows).map(|row| choices.row(row)));
         let mut one_by_one = Vec::new();
-        for Pick { rows, output, k } in picks {
-            let logits = cpu.logits(&hidden, rows, output);
-            let chosen = cpu.choose(&logits, output, k);
-            one_by_one.extend(read(cpu, chosen));
+        for pick in &picks {
+            choose(cpu, &hidden, std::slice::from_ref(pick), &mut choices);
+            one_by_one.extend(flatten((0..choices.len()).map(|row| choices.row(row))));
         }
-        assert_eq!(together, one_by_one);
+        assert_eq!((rows, &together), (row, &one_by_one));
         together
     }
 }

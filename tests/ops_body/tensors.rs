@@ -4,7 +4,10 @@ use super::{now, read};
 use multihead::backend::cpu::Cpu;
 use multihead::backend::cpu::lanes::Native;
 use multihead::error::Error;
-use multihead::ops::{ActivationQuant, LinearPart, Ops, Residual, TableSource, Weights};
+use multihead::ops::{
+    ActivationQuant, Choices, LinearPart, Ops, Pick, Residual, TableSource, Weights,
+};
+use std::sync::Arc;
 
 pub fn rows() {
     let mut cpu = Cpu::<Native>::new();
@@ -88,8 +91,17 @@ pub fn faults() {
         let hidden = cpu.zeros(2, 3);
         drop(cpu.logits(&hidden, 1..3, &output));
     });
-    expect_fault("choose", &mut |cpu| drop(cpu.choose(&two_wide, &output, 1)));
 
-    let chosen = cpu.choose(&x, &output, 1);
-    assert!(now(cpu.read_chosen(chosen)).is_err());
+    let output = Arc::new(output);
+    let mut chosen = Choices::default();
+    let mut choices = Choices::default();
+    let mut choose = |rows, hidden, cpu: &mut Cpu<Native>| {
+        let picks = [Pick { rows, output: Arc::clone(&output), k: 1 }];
+        cpu.choose(hidden, &picks, &mut chosen);
+        now(cpu.read_chosen(&chosen, &mut choices))
+    };
+    let hidden = cpu.zeros(2, 3);
+    assert!(choose(0..1, &two_wide, &mut cpu).is_err());
+    assert!(choose(1..3, &hidden, &mut cpu).is_err());
+    assert!(choose(1..2, &hidden, &mut cpu).is_ok());
 }

@@ -1,7 +1,8 @@
 //! Buffers of float32 that return to a free list of their thread when dropped.
 //!
 //! A decoding step needs the same few sizes again and again, so after the first step nothing is
-//! allocated. Sizes are rounded up to one of four classes an octave, and the list is bounded.
+//! allocated. Sizes are rounded up to one of four classes an octave. The list is bounded, and small buffers go before
+//! large ones: an encoder's, large and seldom needed, do not drive out those of every step.
 
 use std::cell::RefCell;
 
@@ -92,6 +93,9 @@ impl FreeList {
     fn put(&mut self, buffer: Vec<f32>) {
         let bytes = size_of::<f32>() * buffer.len();
         let (class, _) = size_class(buffer.len());
+        for larger in (class + 1..CLASSES).rev() {
+            while self.bytes + bytes > KEPT_BYTES && self.take(larger).is_some() {}
+        }
         if let Some(class) = self.classes.get_mut(class)
             && self.bytes + bytes <= KEPT_BYTES
         {
@@ -140,6 +144,12 @@ mod tests {
         let again: Vec<_> = (0..4).map(|_| Buffer::stale(large)).collect();
         assert_eq!(kept(), 0);
         drop(again);
+        // A small one takes the place of a large one, not the other way round.
+        drop(Buffer::stale(64));
+        assert_eq!(kept(), KEPT_BYTES / 4 * 3 + 64 * size_of::<f32>());
+        drop(Buffer::stale(large + 1));
+        let small = FREE.with(|free| free.borrow().classes[0].len());
+        assert_eq!((kept(), small), (KEPT_BYTES / 4 * 3 + 64 * size_of::<f32>(), 1));
     }
 
     #[test]

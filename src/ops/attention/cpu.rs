@@ -1,6 +1,6 @@
 //! Attention on the CPU: one query and head at a time, four keys at once, memory linear in the keys.
 
-use super::{AttentionArgs, KeyValue, View, check};
+use super::{AttentionArgs, check};
 use crate::backend::cpu::lanes::Lanes;
 use crate::backend::cpu::math;
 use crate::backend::cpu::{Cpu, Tensor};
@@ -87,7 +87,7 @@ fn copy_weights(weights: &mut [f32], start: usize, probs: &[f32]) {
 /// One query row and the keys that it sees.
 struct Query<'a> {
     args: &'a AttentionArgs<'a, Tensor>,
-    kv: &'a KeyValue<'a, Tensor>,
+    kv: &'a Tensor,
     row: usize,
     /// Rows of the keys and values.
     keys: Range<usize>,
@@ -103,13 +103,14 @@ impl Query<'_> {
     ) -> &'s [f32] {
         let (n, head_dim) = (self.keys.len(), self.args.head_dim);
         let kv_head = head / (self.args.num_heads / self.args.num_kv_heads);
-        let q = rows_of(&self.args.q, self.row..self.row + 1, head * head_dim);
-        let k = rows_of(&self.kv.k, self.keys.clone(), kv_head * head_dim);
-        let v = rows_of(&self.kv.v, self.keys.clone(), kv_head * head_dim);
+        let (q, kv) = (&self.args.q, kv_head * head_dim);
+        let q = rows_of(q.tensor, self.row..self.row + 1, q.column + head * head_dim);
+        let k = rows_of(self.kv, self.keys.clone(), self.args.k_column + kv);
+        let v = rows_of(self.kv, self.keys.clone(), self.args.v_column + kv);
         scores.clear();
         scores.resize(n.div_ceil(4), [f32::NEG_INFINITY; 4]);
         if let Some(q) = q.get(..head_dim) {
-            score::<L>(q, k, self.kv.k.tensor.columns(), self.args.scale, scores);
+            score::<L>(q, k, self.kv.columns(), self.args.scale, scores);
         }
         // What pads the last four is −∞ now and 0 then.
         for pad in scores.as_flattened_mut().iter_mut().skip(n) {
@@ -117,16 +118,15 @@ impl Query<'_> {
         }
         math::softmax::<L>(scores);
         let probs = &scores.as_flattened()[..n];
-        mix::<L>(probs, v, self.kv.v.tensor.columns(), context);
+        mix::<L>(probs, v, self.kv.columns(), context);
         probs
     }
 }
 
-/// The values of a view from the column `column` of its first row on.
-fn rows_of<'a>(view: &View<'a, Tensor>, rows: Range<usize>, column: usize) -> &'a [f32] {
-    let columns = view.tensor.columns();
-    let values = view.tensor.values();
-    values.get(rows.start * columns + view.column + column..rows.end * columns).unwrap_or(&[])
+/// The values of some rows, from the column `column` of the first on.
+fn rows_of(tensor: &Tensor, rows: Range<usize>, column: usize) -> &[f32] {
+    let columns = tensor.columns();
+    tensor.values().get(rows.start * columns + column..rows.end * columns).unwrap_or(&[])
 }
 
 /// `scores[j] = (Σ_d q[d] · k[j, d]) · scale`; the keys lie `stride` apart.

@@ -33,22 +33,13 @@ impl Mask {
     }
 }
 
-/// Columns of a tensor from `column` on: one of the queries, keys and values that lie side by side.
+/// Columns of a tensor from `column` on: queries, beside which keys and values may lie.
 #[derive(Debug)]
 pub struct View<'a, T> {
     /// The tensor.
     pub tensor: &'a T,
     /// Its first column.
     pub column: usize,
-}
-
-/// Where keys and values lie: `[kv_len, num_kv_heads · head_dim]` each.
-#[derive(Debug)]
-pub struct KeyValue<'a, T> {
-    /// Keys.
-    pub k: View<'a, T>,
-    /// Values.
-    pub v: View<'a, T>,
 }
 
 /// One sequence of a ragged batch: its queries and the keys and values they look at.
@@ -69,8 +60,12 @@ pub struct AttentionSegment {
 pub struct AttentionArgs<'a, T> {
     /// Queries, `[query rows, num_heads · head_dim]`.
     pub q: View<'a, T>,
-    /// Keys and values, which segments name by index.
-    pub kv: &'a [KeyValue<'a, T>],
+    /// Keys and values side by side, which segments name by index.
+    pub kv: &'a [T],
+    /// First column of the keys, `[kv_len, num_kv_heads · head_dim]`.
+    pub k_column: usize,
+    /// First column of the values, `[kv_len, num_kv_heads · head_dim]`.
+    pub v_column: usize,
     /// The sequences; their query rows tile the query tensor in order.
     pub segments: &'a [AttentionSegment],
     /// Heads of the queries.
@@ -103,12 +98,12 @@ pub fn check<T>(
     if let Some(head) = args.weights_of.iter().find(|&&head| head >= heads) {
         return Err(mismatch("attention weights", format!("a head below {heads}"), head));
     }
-    let fits = |view: &View<'_, T>, heads: usize, rows: usize| {
-        let (view_rows, columns) = shape(view.tensor);
-        let end = heads.checked_mul(args.head_dim).and_then(|width| width.checked_add(view.column));
+    let fits = |tensor: &T, column: usize, heads: usize, rows: usize| {
+        let (tensor_rows, columns) = shape(tensor);
+        let end = heads.checked_mul(args.head_dim).and_then(|width| width.checked_add(column));
         match end {
-            Some(end) if end <= columns && rows <= view_rows => Ok(()),
-            _ => Err(mismatch("attention", [rows, heads * args.head_dim], [view_rows, columns])),
+            Some(end) if end <= columns && rows <= tensor_rows => Ok(()),
+            _ => Err(mismatch("attention", [rows, heads * args.head_dim], [tensor_rows, columns])),
         }
     };
     let mut next_row = 0;
@@ -127,10 +122,10 @@ pub fn check<T>(
         let Some(kv) = args.kv.get(segment.kv) else {
             return Err(mismatch("attention segments", args.kv.len(), segment.kv));
         };
-        fits(&kv.k, kv_heads, keys.end)?;
-        fits(&kv.v, kv_heads, keys.end)?;
+        fits(kv, args.k_column, kv_heads, keys.end)?;
+        fits(kv, args.v_column, kv_heads, keys.end)?;
     }
-    fits(&args.q, heads, next_row)?;
+    fits(args.q.tensor, args.q.column, heads, next_row)?;
     let (query_rows, _) = shape(args.q.tensor);
     if query_rows != next_row {
         return Err(mismatch("attention segments", query_rows, next_row));
@@ -145,9 +140,9 @@ pub fn reference<T>(
     args: &AttentionArgs<'_, T>,
     values: impl Fn(&T) -> (&[f32], usize),
 ) -> (Vec<f32>, Vec<f32>) {
-    let at = |view: &View<'_, T>, row: usize, column: usize| {
-        let (values, columns) = values(view.tensor);
-        f64::from(values[row * columns + view.column + column])
+    let at = |tensor: &T, row: usize, column: usize| {
+        let (values, columns) = values(tensor);
+        f64::from(values[row * columns + column])
     };
     let longest = args.segments.iter().map(|segment| segment.kv_rows.len()).max().unwrap_or(0);
     let (mut y, mut weights) = (Vec::new(), Vec::new());
@@ -157,11 +152,13 @@ pub fn reference<T>(
             let mut row_probs = Vec::new();
             for head in 0..args.num_heads {
                 let kv_head = head / (args.num_heads / args.num_kv_heads);
-                let (q0, kv0) = (head * args.head_dim, kv_head * args.head_dim);
+                let q0 = args.q.column + head * args.head_dim;
+                let k0 = args.k_column + kv_head * args.head_dim;
+                let v0 = args.v_column + kv_head * args.head_dim;
                 let mut scores = Vec::new();
                 for (j, key) in segment.kv_rows.clone().enumerate() {
                     let products = (0..args.head_dim)
-                        .map(|d| at(&args.q, row, q0 + d) * at(&kv.k, key, kv0 + d));
+                        .map(|d| at(args.q.tensor, row, q0 + d) * at(kv, key, k0 + d));
                     let visible = args.mask.visible(segment.past_len + i, j);
                     let score = products.sum::<f64>() * f64::from(args.scale);
                     scores.push(if visible { score } else { f64::NEG_INFINITY });
@@ -172,7 +169,7 @@ pub fn reference<T>(
                 let probs: Vec<f64> = e.iter().map(|e| e / sum).collect();
                 for d in 0..args.head_dim {
                     let keys = segment.kv_rows.clone().zip(&probs);
-                    let context: f64 = keys.map(|(key, p)| p * at(&kv.v, key, kv0 + d)).sum();
+                    let context: f64 = keys.map(|(key, p)| p * at(kv, key, v0 + d)).sum();
                     y.push(context as f32);
                 }
                 row_probs.push(probs);

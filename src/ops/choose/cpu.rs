@@ -1,100 +1,145 @@
-//! Choosing on the CPU: one pass for the sum, one for the best.
+//! Choosing on the CPU: logits, one pass for the sum of their exponentials, one for the best.
 
-use super::check;
+use super::{Choice, Choices, Pick};
 use crate::backend::cpu::lanes::Lanes;
-use crate::backend::cpu::math;
-use crate::backend::cpu::{Cpu, Tensor};
+use crate::backend::cpu::{Cpu, Scratch, Tensor, math};
+use crate::ops::linear::mismatch;
 use crate::ops::output::cpu::CpuOutput;
-use crate::ops::{Choice, Pick};
+use std::ops::Range;
 
 impl<L: Lanes> Cpu<L> {
-    /// The `k` likeliest candidates of each row.
+    /// The choices of every pick, which threads share.
     pub(crate) fn apply_choose(
         &mut self,
-        logits: &Tensor,
-        output: &CpuOutput,
-        k: usize,
-    ) -> Vec<Vec<Choice>> {
-        if let Err(error) = check(logits.columns(), output.candidates()) {
-            self.record_fault(error);
-            return Vec::new();
-        }
-        choose_rows::<L>(logits, output, k)
-    }
-
-    /// The choices of every pick, which threads share.
-    pub(crate) fn apply_choose_each(
-        &mut self,
         hidden: &Tensor,
-        picks: &[Pick<'_, CpuOutput>],
-    ) -> Vec<Vec<Vec<Choice>>> {
-        let cost = |pick: &Pick<'_, CpuOutput>| pick.rows.len() * pick.output.candidates();
-        let rows: usize = picks.iter().map(cost).sum();
-        let fits = picks.iter().all(|pick| pick.output.rows_of(hidden, &pick.rows).is_some());
-        let each = self.rows_each(picks.len(), rows / picks.len().max(1) * hidden.columns());
-        if each >= picks.len() || !fits {
-            let choose = |pick: &Pick<'_, CpuOutput>| {
-                let logits = self.apply_output(hidden, pick.rows.clone(), pick.output);
-                self.apply_choose(&logits, pick.output, pick.k)
-            };
-            return picks.iter().map(choose).collect();
+        picks: &[Pick<CpuOutput>],
+        chosen: &mut Choices,
+    ) {
+        chosen.clear();
+        let unfit = |pick: &&Pick<CpuOutput>| pick.output.rows_of(hidden, &pick.rows).is_none();
+        if let Some(pick) = picks.iter().find(unfit) {
+            let got = [hidden.rows(), hidden.columns()];
+            return self.record_fault(mismatch("choose", &pick.rows, got));
         }
-        let mut chosen: Vec<Vec<Vec<Choice>>> = picks.iter().map(|_| Vec::new()).collect();
-        let parts = picks.chunks(each).zip(chosen.chunks_mut(each));
-        self.share(parts, |(picks, chosen), scratch| {
-            for (pick, chosen) in picks.iter().zip(chosen.iter_mut()) {
-                let mut logits = Tensor::stale(pick.rows.len(), pick.output.candidates());
-                if let Some(input) = pick.output.rows_of(hidden, &pick.rows) {
-                    pick.output.multiply::<L>(input, &mut logits, scratch);
-                    *chosen = choose_rows::<L>(&logits, pick.output, pick.k);
-                }
-            }
+        for pick in picks {
+            chosen.make_room(pick.rows.len(), places_each(pick));
+        }
+        let logits_of = |pick: &Pick<CpuOutput>| pick.rows.len() * pick.output.candidates();
+        let all: usize = picks.iter().map(logits_of).sum();
+        let largest = picks.iter().map(logits_of).max().unwrap_or(0);
+        let each = self.rows_each(picks.len(), all / picks.len().max(1) * hidden.columns());
+        // Taken here for every thread: one that has had none of this size would have to allocate it.
+        let mut logits = Tensor::stale(picks.len().div_ceil(each), largest);
+        let mut logits = logits.values_mut().chunks_mut(largest.max(1));
+        let Choices { places, rows } = chosen;
+        let mut rest = Share { picks, places, rows };
+        let parts = picks
+            .chunks(each)
+            .map(|picks| (rest.split_off(picks.len()), logits.next().unwrap_or_default()));
+        self.share(parts, |(share, logits), scratch| {
+            share.choose::<L>(hidden, logits, scratch);
         });
-        chosen
     }
 }
 
-fn choose_rows<L: Lanes>(logits: &Tensor, output: &CpuOutput, k: usize) -> Vec<Vec<Choice>> {
-    (0..logits.rows())
-        .map(|row| choose_row::<L>(logits.row(row).unwrap_or(&[]), output, k))
-        .collect()
+/// More than there are candidates cannot be chosen.
+fn places_each(pick: &Pick<CpuOutput>) -> usize {
+    pick.k.min(pick.output.candidates())
 }
 
-fn choose_row<L: Lanes>(logits: &[f32], output: &CpuOutput, k: usize) -> Vec<Choice> {
+impl Choices {
+    /// Adds rows with `places` empty places each.
+    fn make_room(&mut self, rows: usize, places: usize) {
+        for _ in 0..rows {
+            self.rows.push(self.places.len()..self.places.len());
+            self.places.resize(self.places.len() + places, Choice::default());
+        }
+    }
+}
+
+/// Some picks and where their choices go.
+struct Share<'a> {
+    picks: &'a [Pick<CpuOutput>],
+    places: &'a mut [Choice], // [rows, places_each] of one pick after the other
+    rows: &'a mut [Range<usize>],
+}
+
+impl<'a> Share<'a> {
+    /// Takes the first `count` picks.
+    fn split_off(&mut self, count: usize) -> Share<'a> {
+        let (picks, other_picks) = self.picks.split_at(count);
+        let places = picks.iter().map(|pick| pick.rows.len() * places_each(pick)).sum();
+        let rows = picks.iter().map(|pick| pick.rows.len()).sum();
+        let (places, other_places) = std::mem::take(&mut self.places).split_at_mut(places);
+        let (rows, other_rows) = std::mem::take(&mut self.rows).split_at_mut(rows);
+        *self = Share { picks: other_picks, places: other_places, rows: other_rows };
+        Share { picks, places, rows }
+    }
+
+    /// `logits` has room for those of any of the picks.
+    fn choose<L: Lanes>(&mut self, hidden: &Tensor, logits: &mut [f32], scratch: &mut Scratch) {
+        while let Some(pick) = self.picks.first() {
+            let Share { places, rows, .. } = self.split_off(1);
+            let candidates = pick.output.candidates();
+            let logits = &mut logits[..rows.len() * candidates];
+            if let Some(input) = pick.output.rows_of(hidden, &pick.rows) {
+                pick.output.multiply::<L>(input, logits, scratch);
+            }
+            let logits = logits.chunks_exact(candidates.max(1));
+            let places = places.chunks_mut(places_each(pick).max(1));
+            for ((logits, places), row) in logits.zip(places).zip(rows) {
+                row.end = row.start + choose_row::<L>(logits, &pick.output, places);
+            }
+        }
+    }
+}
+
+/// Fills `places` with the best of a row; gives how many there are.
+fn choose_row<L: Lanes>(logits: &[f32], output: &CpuOutput, places: &mut [Choice]) -> usize {
     let greatest = math::max::<L>(logits);
     let offset = L::splat(greatest);
     let sum = math::sum::<L>(logits, f32::NEG_INFINITY, |x| math::exp::<L>(L::sub(x, offset)));
     let log_sum = libm::logf(sum);
-    let mut best: Vec<(f32, usize)> = Vec::with_capacity(k.saturating_add(1).min(logits.len() + 1));
+    let mut best = Best { places, count: 0 };
     let mut start = 0;
     for &barred in output.barred() {
-        take_best(&mut best, k, logits, start..barred);
+        best.merge(logits, start..barred);
         start = barred + 1;
     }
-    take_best(&mut best, k, logits, start..logits.len());
-    best.into_iter()
-        .map(|(logit, i)| Choice { id: output.id(i), log_prob: (logit - greatest) - log_sum })
-        .collect()
+    best.merge(logits, start..logits.len());
+    let Best { places, count } = best;
+    for choice in &mut places[..count] {
+        let Choice { id: candidate, log_prob: logit } = *choice;
+        let log_prob = (logit - greatest) - log_sum;
+        *choice = Choice { id: output.id(candidate as usize), log_prob };
+    }
+    count
 }
 
-/// Merges the candidates `range` into the `k` best so far. Candidates come in the order of their ids,
-/// so a tie stays with the earlier one.
-fn take_best(
-    best: &mut Vec<(f32, usize)>,
-    k: usize,
-    logits: &[f32],
-    range: std::ops::Range<usize>,
-) {
-    let Some(candidates) = logits.get(range.clone()) else { return };
-    for (&logit, i) in candidates.iter().zip(range.start..) {
-        let full = best.len() >= k;
-        if full && best.last().is_none_or(|worst| logit <= worst.0) || logit.is_nan() {
-            continue;
+/// The best candidates so far: index and logit of each, in place of its id and log-probability.
+struct Best<'a> {
+    places: &'a mut [Choice],
+    count: usize,
+}
+
+impl Best<'_> {
+    /// Merges the candidates `range`. They come in the order of their ids, so a tie stays with the earlier one.
+    fn merge(&mut self, logits: &[f32], range: Range<usize>) {
+        let Some(candidates) = logits.get(range.clone()) else { return };
+        for (&logit, candidate) in candidates.iter().zip(range) {
+            let full = self.count == self.places.len();
+            let best = &self.places[..self.count];
+            if full && best.last().is_none_or(|worst| logit <= worst.log_prob) || logit.is_nan() {
+                continue;
+            }
+            let worse = best.iter().position(|other| other.log_prob < logit);
+            let at = worse.unwrap_or(self.count);
+            self.count += usize::from(!full);
+            let moved = &mut self.places[at..self.count];
+            moved.rotate_right(1);
+            if let Some(place) = moved.first_mut() {
+                *place = Choice { id: candidate as u32, log_prob: logit };
+            }
         }
-        let at = best.iter().position(|&(other, _)| other < logit).unwrap_or(best.len());
-        if full {
-            best.pop();
-        }
-        best.insert(at, (logit, i));
     }
 }

@@ -1,17 +1,72 @@
-//! The likeliest candidates of each row of logits: checks and reference.
+//! The likeliest candidates of each row: what is asked for, what comes of it, reference.
 
 pub mod cpu;
 
-use super::Choice;
-use super::linear::mismatch;
-use crate::error::Result;
+use std::{ops::Range, sync::Arc};
 
-/// Checks that there is a logit a candidate.
-pub fn check(columns: usize, candidates: usize) -> Result<()> {
-    if columns != candidates {
-        return Err(mismatch("choose", candidates, columns));
+/// A chosen continuation of one row.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Choice {
+    /// Token id in the vocabulary.
+    pub id: u32,
+    /// Log-probability over all candidates of the row, barred ones included.
+    pub log_prob: f32,
+}
+
+/// Rows that choose among the candidates of one output projection.
+#[derive(Debug)]
+pub struct Pick<O> {
+    /// Rows of the hidden states.
+    pub rows: Range<usize>,
+    /// Their candidates.
+    pub output: Arc<O>,
+    /// Choices wanted of each row: the likeliest, best first (ties: the smaller id); fewer if there are fewer.
+    pub k: usize,
+}
+
+/// The choices of some rows.
+#[derive(Debug, Default)]
+pub struct Choices {
+    /// Places of one row after those of the other.
+    places: Vec<Choice>,
+    /// The places of each row that hold a choice.
+    rows: Vec<Range<usize>>,
+}
+
+impl Choices {
+    /// The choices of the row `row`, best first; none if there is no such row.
+    pub fn row(&self, row: usize) -> &[Choice] {
+        self.rows.get(row).and_then(|places| self.places.get(places.clone())).unwrap_or_default()
     }
-    Ok(())
+
+    /// Number of rows.
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Whether there is no row.
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// Forgets all rows; their room stays.
+    pub fn clear(&mut self) {
+        self.places.clear();
+        self.rows.clear();
+    }
+
+    /// Takes over the rows of `other`.
+    pub(crate) fn copy_from(&mut self, other: &Self) {
+        self.places.clone_from(&other.places);
+        self.rows.clone_from(&other.rows);
+    }
+
+    /// Adds a row, best choice first.
+    pub fn push_row(&mut self, choices: impl IntoIterator<Item = Choice>) {
+        let start = self.places.len();
+        self.places.extend(choices);
+        self.rows.push(start..self.places.len());
+    }
 }
 
 /// The `k` largest logits that are not barred, best first (ties: the smaller id), each with

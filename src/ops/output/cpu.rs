@@ -106,7 +106,7 @@ impl<L: Lanes> Cpu<L> {
     ) -> Tensor {
         let mut logits = Tensor::stale(rows.len(), output.candidates);
         match output.rows_of(hidden, &rows) {
-            Some(input) => output.multiply::<L>(input, &mut logits, &mut self.scratch),
+            Some(input) => output.multiply::<L>(input, logits.values_mut(), &mut self.scratch),
             None => {
                 let expected = [rows.end, output.columns];
                 self.record_fault(mismatch("logits", expected, [hidden.rows(), hidden.columns()]));
@@ -125,16 +125,15 @@ impl CpuOutput {
         values.get(..rows.len() * columns).filter(|_| columns == self.columns)
     }
 
-    /// Logits of rows `[rows, columns]`.
+    /// Logits, `[rows, candidates]`, of rows `[rows, columns]`.
     pub(crate) fn multiply<L: Lanes>(
         &self,
         input: &[f32],
-        logits: &mut Tensor,
+        logits: &mut [f32],
         scratch: &mut Scratch,
     ) {
         let stride = self.candidates;
-        let mut to =
-            Output { values: logits.values_mut(), stride, column: 0, finish: Finish::Store };
+        let mut to = Output { values: logits, stride, column: 0, finish: Finish::Store };
         match &self.rows {
             Rows::Packed(Matrix::Float(matrix)) => matrix.multiply::<L>(input, &mut to),
             Rows::Packed(Matrix::Int8(matrix)) => {
