@@ -1,6 +1,7 @@
 //! What a model is: a description in values, read by the one forward pass. Nothing after this folder knows a model's name.
 
 pub mod arch;
+mod names;
 
 /// Which mixer a block uses to bring information from other positions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -11,14 +12,55 @@ pub enum MixerKind {
     Ssru,
 }
 
-/// How a token's position is told to the model.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// How a token's position is told to the model where it enters. Rotary positions ([`Rotary`]) come in at each attention.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Positions {
-    /// Not at all.
+    /// Not at all, or not here.
     None,
     /// `[sin(p·w₀) … sin(p·wₙ), cos(p·w₀) … cos(p·wₙ)]` added to the embeddings,
     /// wᵢ = 10000^(−i/(n−1)), n = hidden_size / 2 (Vaswani et al. 2017, sines and cosines in two halves).
     SinusoidalHalves,
+    /// Rows of a trained table added to the embeddings (Gehring et al. 2017).
+    Learned {
+        /// Its name, `[len, hidden_size]`.
+        table: String,
+        /// Positions there are.
+        len: usize,
+    },
+}
+
+/// Which two elements of a head are rotated together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RotaryPairs {
+    /// 2i and 2i + 1, as the paper has it.
+    Neighbours,
+    /// i and i + dims / 2.
+    Halves,
+}
+
+/// Rotary positions (Su et al. 2021): the first `dims` elements of each query and key head, in pairs, are turned by
+/// position · wᵢ, wᵢ = base^(−2i / dims) / factorᵢ · scale.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rotary {
+    /// Base of the frequencies.
+    pub base: f32,
+    /// Elements that are rotated; the others of a head stay.
+    pub dims: usize,
+    /// Which are rotated together.
+    pub pairs: RotaryPairs,
+    /// Factor of all frequencies: 1, or less where a model was stretched to longer texts (Chen et al. 2023).
+    pub scale: f32,
+    /// Name of divisors of the single frequencies, `[dims / 2]` (Llama 3).
+    pub factors: Option<String>,
+}
+
+/// What is normalised over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NormKind {
+    /// Mean and variance (Ba et al. 2016).
+    Layer,
+    /// The root of the mean square alone (Zhang and Sennrich 2019).
+    Rms,
 }
 
 /// Widths of a stack of blocks, and what kind of blocks they are.
@@ -42,7 +84,9 @@ pub struct StackConfig {
     pub positions: Positions,
     /// Factor of the token embeddings.
     pub embedding_scale: f32,
-    /// Added to the variance by layer normalisation.
+    /// What normalisations divide by.
+    pub norm: NormKind,
+    /// Added to what they take the root of.
     pub norm_eps: f32,
 }
 
@@ -55,6 +99,8 @@ pub enum ActivationKind {
     Swish,
     /// x · Φ(x)
     Gelu,
+    /// x · Φ(x), with tanh for the error function
+    GeluTanh,
 }
 
 /// How a matrix lies in the file if it is float32; int8 matrices are rows of output features in all formats read here.
@@ -92,51 +138,82 @@ pub struct NormSpec {
     pub bias: Option<String>,
 }
 
-/// Normalisations around a sublayer: before it (pre-norm), after its residual (post-norm), both or none.
+/// Normalisations around a sublayer: of its input (pre-norm), of its output, of the stream (post-norm), or none.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct SublayerNorms {
     /// Of the sublayer's input.
     pub before: Option<NormSpec>,
+    /// Of the sublayer's output, before it is added to the stream.
+    pub output: Option<NormSpec>,
     /// Of the stream after the sublayer was added.
     pub after: Option<NormSpec>,
 }
 
-/// Weights of one attention.
+/// Where queries, keys and values come from.
+#[derive(Debug, Clone, PartialEq)]
+pub enum QkvSpec {
+    /// A matrix each.
+    Separate {
+        /// Queries.
+        q: LinearSpec,
+        /// Keys.
+        k: LinearSpec,
+        /// Values.
+        v: LinearSpec,
+    },
+    /// One matrix; its outputs are queries, keys and values side by side.
+    Fused(LinearSpec),
+}
+
+/// One attention: its weights, and what it does beside softmax(q·kᵀ·scale)·v.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AttentionSpec {
-    /// Queries.
-    pub q: LinearSpec,
-    /// Keys.
-    pub k: LinearSpec,
-    /// Values.
-    pub v: LinearSpec,
+    /// Queries, keys and values.
+    pub qkv: QkvSpec,
     /// Output projection; some models have none.
     pub out: Option<LinearSpec>,
     /// Normalisations around it.
     pub norms: SublayerNorms,
+    /// Normalisations of each query head and of each key head, `[head_dim]`.
+    pub head_norms: Option<(NormSpec, NormSpec)>,
+    /// Rotation of queries and keys by their positions.
+    pub rotary: Option<Rotary>,
+    /// Factor of the scores, usually 1/√head_dim.
+    pub scale: f32,
+    /// Scores become cap · tanh(score / cap).
+    pub score_cap: Option<f32>,
+    /// Keys that a position sees, itself and those right before it; none: all before it.
+    pub window: Option<usize>,
 }
 
 /// Weights of the mixer of a block.
 #[derive(Debug, Clone, PartialEq)]
 pub enum MixerSpec {
     /// See [`MixerKind::SelfAttention`].
-    SelfAttention(AttentionSpec),
+    SelfAttention(Box<AttentionSpec>),
     /// See [`MixerKind::Ssru`].
-    Ssru {
-        /// W, the candidate state.
-        input: LinearSpec,
-        /// Wf and bf, the forget gate.
-        forget: LinearSpec,
-        /// Output projection; some models have one.
-        out: Option<LinearSpec>,
-        /// Normalisations around it.
-        norms: SublayerNorms,
-    },
+    Ssru(Box<SsruSpec>),
+}
+
+/// Weights of a simple recurrent unit.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SsruSpec {
+    /// W, the candidate state.
+    pub input: LinearSpec,
+    /// Wf and bf, the forget gate.
+    pub forget: LinearSpec,
+    /// Output projection; some models have one.
+    pub out: Option<LinearSpec>,
+    /// Normalisations around it.
+    pub norms: SublayerNorms,
 }
 
 /// Weights of a feed-forward sublayer: one linear map after the other, the activation between them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MlpSpec {
+    /// A second first map: its outputs, through the activation, multiply those of the first, which has none then
+    /// (gated linear units, Shazeer 2020).
+    pub gate: Option<LinearSpec>,
     /// The maps, first to last.
     pub layers: Vec<LinearSpec>,
     /// Normalisations around it.
@@ -186,6 +263,19 @@ pub struct OutputSpec {
     pub activation_multiplier: Vec<String>,
     /// Rows of the table.
     pub vocab_size: usize,
+    /// Logits become cap · tanh(logit / cap).
+    pub cap: Option<f32>,
+}
+
+/// A decoder-only model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DecoderSpec {
+    /// Its blocks.
+    pub stack: StackSpec,
+    /// Its output projection.
+    pub output: OutputSpec,
+    /// Positions it was trained for.
+    pub context_len: usize,
 }
 
 /// Tokens with a meaning of their own.
@@ -210,74 +300,4 @@ pub struct EncoderDecoderSpec {
     pub special: SpecialTokens,
     /// Decoder layer and head whose cross-attention is the word alignment (Chen et al. 2016).
     pub alignment: (usize, usize),
-}
-
-impl LinearSpec {
-    /// Names of every tensor that must be there.
-    fn names(&self) -> impl Iterator<Item = &str> {
-        std::iter::once(self.weight.as_str()).chain(self.bias.as_deref())
-    }
-}
-
-impl NormSpec {
-    fn names(&self) -> impl Iterator<Item = &str> {
-        std::iter::once(self.scale.as_str()).chain(self.bias.as_deref())
-    }
-}
-
-impl SublayerNorms {
-    fn names(&self) -> impl Iterator<Item = &str> {
-        self.before.iter().chain(&self.after).flat_map(NormSpec::names)
-    }
-}
-
-impl AttentionSpec {
-    fn names(&self) -> impl Iterator<Item = &str> {
-        [&self.q, &self.k, &self.v]
-            .into_iter()
-            .chain(&self.out)
-            .flat_map(LinearSpec::names)
-            .chain(self.norms.names())
-    }
-}
-
-impl BlockSpec {
-    fn names(&self) -> Vec<&str> {
-        let mut names: Vec<&str> = match &self.mixer {
-            MixerSpec::SelfAttention(attention) => attention.names().collect(),
-            MixerSpec::Ssru { input, forget, out, norms } => [input, forget]
-                .into_iter()
-                .chain(out)
-                .flat_map(LinearSpec::names)
-                .chain(norms.names())
-                .collect(),
-        };
-        names.extend(self.cross_attention.iter().flat_map(AttentionSpec::names));
-        names.extend(self.mlp.layers.iter().flat_map(LinearSpec::names));
-        names.extend(self.mlp.norms.names());
-        names
-    }
-}
-
-impl StackSpec {
-    fn names(&self) -> Vec<&str> {
-        let mut names = vec![self.embedding.as_str()];
-        let norms = self.embedding_norm.iter().chain(&self.final_norm);
-        names.extend(norms.flat_map(NormSpec::names));
-        names.extend(self.blocks.iter().flat_map(BlockSpec::names));
-        names
-    }
-}
-
-impl EncoderDecoderSpec {
-    /// Names of every tensor that the file must hold, each once, in the order of use.
-    pub fn tensor_names(&self) -> Vec<&str> {
-        let mut names = self.encoder.names();
-        names.extend(self.decoder.names());
-        names.push(&self.output.table);
-        names.extend(self.output.bias.as_deref());
-        let mut seen = std::collections::BTreeSet::new();
-        names.retain(|name| seen.insert(*name));
-        names
-    }
 }

@@ -1,18 +1,20 @@
 //! The CPU as a device of [`Ops`]: composites from the single ops, executed at once.
 
-use super::activation::cpu::{activate, finish};
+use super::activation::cpu::{activate, finish, gate};
 use super::attention::AttentionArgs;
 use super::embed::cpu::CpuTable;
-use super::layer_norm::cpu::CpuNorm;
 use super::linear::cpu::CpuLinear;
 use super::linear::mismatch;
+use super::norm::cpu::CpuNorm;
 use super::output::cpu::CpuOutput;
+use super::rotary::cpu::CpuRotary;
 use super::{
-    Activation, ActivationQuant, Choices, LinearPart, NormSource, Ops, Pick, Residual, TableSource,
+    Activation, ActivationQuant, Choices, HeadArgs, LinearPart, NormSource, Ops, Pick, Residual,
+    RotarySource, TableSource,
 };
 use crate::backend::cpu::gemm::Finish;
 use crate::backend::cpu::lanes::Lanes;
-use crate::backend::cpu::{Cpu, Tensor};
+use crate::backend::cpu::{Cpu, Tensor, math};
 use crate::error::Result;
 use std::future::ready;
 use std::ops::Range;
@@ -69,6 +71,7 @@ impl<L: Lanes> Ops for Cpu<L> {
     type Tensor = Tensor;
     type Linear = CpuLinear;
     type Norm = CpuNorm;
+    type Rotary = CpuRotary;
     type Table = CpuTable;
     type OutputProjection = CpuOutput;
     type Chosen = Choices;
@@ -81,8 +84,12 @@ impl<L: Lanes> Ops for Cpu<L> {
         CpuNorm::pack(&source)
     }
 
+    fn rotary(&self, source: RotarySource) -> Result<CpuRotary> {
+        Ok(CpuRotary::new(source))
+    }
+
     fn table(&self, source: TableSource) -> Result<CpuTable> {
-        CpuTable::new(source)
+        CpuTable::new::<L>(source)
     }
 
     fn output_projection(
@@ -138,6 +145,10 @@ impl<L: Lanes> Ops for Cpu<L> {
         }
     }
 
+    fn truncate_rows(&mut self, cache: &mut Tensor, rows: usize) {
+        cache.truncate(rows);
+    }
+
     fn copy(&mut self, tensor: &Tensor) -> Tensor {
         tensor.clone()
     }
@@ -157,8 +168,13 @@ impl<L: Lanes> Ops for Cpu<L> {
         stream: &mut Residual<'_, Self>,
         norm: Option<&CpuNorm>,
         weights: &CpuLinear,
+        heads: Option<&HeadArgs<'_, Self>>,
     ) -> Tensor {
-        self.project_stream(stream, norm, weights, None)
+        let mut qkv = self.project_stream(stream, norm, weights, None);
+        if let Some(heads) = heads {
+            self.prepare_heads(&mut qkv, heads);
+        }
+        qkv
     }
 
     fn project(&mut self, input: &Tensor, weights: &CpuLinear) -> Tensor {
@@ -177,6 +193,10 @@ impl<L: Lanes> Ops for Cpu<L> {
         norm: Option<&'w CpuNorm>,
     ) {
         self.add_projected(context, weights, stream, norm);
+    }
+
+    fn normalize(&mut self, output: &mut Tensor, norm: &CpuNorm) {
+        self.apply_norm(output, norm);
     }
 
     fn add_residual<'w>(
@@ -204,6 +224,31 @@ impl<L: Lanes> Ops for Cpu<L> {
         activation: Activation,
     ) -> Tensor {
         self.project_stream(stream, norm, weights, Some(activation))
+    }
+
+    fn mlp_in_gated(
+        &mut self,
+        stream: &mut Residual<'_, Self>,
+        norm: Option<&CpuNorm>,
+        weights: &CpuLinear,
+        activation: Activation,
+    ) -> Tensor {
+        let mut both = self.project_stream(stream, norm, weights, None);
+        let width = both.columns() / 2;
+        let mut hidden = Tensor::stale(both.rows(), width);
+        if width == 0 {
+            return hidden;
+        }
+        for (both, to) in both
+            .values_mut()
+            .chunks_exact_mut(2 * width)
+            .zip(hidden.values_mut().chunks_exact_mut(width))
+        {
+            let (gates, ups) = both.split_at_mut(width);
+            to.copy_from_slice(ups);
+            gate::<L>(gates, to, activation);
+        }
+        hidden
     }
 
     fn mlp_middle(
@@ -247,6 +292,10 @@ impl<L: Lanes> Ops for Cpu<L> {
 
     fn logits(&mut self, hidden: &Tensor, rows: Range<usize>, output: &CpuOutput) -> Tensor {
         self.apply_output(hidden, rows, output)
+    }
+
+    fn soft_cap(&mut self, logits: &mut Tensor, cap: f32) {
+        math::soft_cap::<L>(logits.values_mut(), cap);
     }
 
     fn choose(&mut self, hidden: &Tensor, picks: &[Pick<CpuOutput>], chosen: &mut Choices) {

@@ -10,11 +10,13 @@ pub mod attention;
 pub mod choose;
 mod cpu;
 pub mod embed;
-pub mod layer_norm;
 pub mod linear;
+pub mod norm;
 pub mod output;
+pub mod rotary;
 pub mod ssru;
 
+use crate::backend::cpu::blocks::BlockType;
 use crate::error::Result;
 use std::ops::Range;
 
@@ -33,6 +35,9 @@ pub enum ActivationQuant {
     /// To int16 by the largest magnitude of each row: as fast where the product is of int16 pairs, and next to
     /// nothing is lost but what the weights lost.
     Wide,
+    /// By the largest magnitude of each group of neighbours that share a scale in the weights: to int8, and to fifteen
+    /// bits where a group holds what is far from the rest of its row.
+    PerGroup,
 }
 
 /// Weights of one matrix as the file holds them.
@@ -46,6 +51,13 @@ pub enum Weights {
         values: Vec<i8>,
         /// Quantisation multiplier.
         multiplier: f32,
+    },
+    /// Rows of blocks, as in GGUF files.
+    Blocks {
+        /// Their format.
+        kind: BlockType,
+        /// Row after row.
+        bytes: Vec<u8>,
     },
 }
 
@@ -77,14 +89,25 @@ pub struct TableSource {
     pub weights: Weights,
 }
 
-/// Layer normalisation, `(x − mean) / √(variance + eps) · scale + bias` over each row (Ba et al. 2016).
+/// What a normalisation divides by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NormKind {
+    /// `√(variance + eps)`, after the mean was taken off (Ba et al. 2016).
+    Layer,
+    /// `√(mean square + eps)` (Zhang and Sennrich 2019).
+    Rms,
+}
+
+/// Normalisation of each row, then `· scale + bias`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct NormSource {
+    /// What it divides by.
+    pub kind: NormKind,
     /// `[hidden_size]`.
     pub scale: Vec<f32>,
     /// `[hidden_size]`; absent in models trained without.
     pub bias: Option<Vec<f32>>,
-    /// Added to the variance.
+    /// Added to what the root is taken of.
     pub eps: f32,
 }
 
@@ -97,6 +120,42 @@ pub enum Activation {
     Swish,
     /// `x · Φ(x)` with Φ by the error function (Hendrycks and Gimpel 2016).
     Gelu,
+    /// `x · (1 + tanh(√(2/π) · (x + 0.044715 · x³))) / 2`: as `Gelu`, without the error function.
+    GeluTanh,
+}
+
+/// Rotary positions (Su et al. 2021): element pairs of a head are turned by position · frequency.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RotarySource {
+    /// Angle a position of each pair, in radians: `[pairs]`. The other elements of a head stay as they are.
+    pub frequencies: Vec<f32>,
+    /// Which elements are a pair.
+    pub pairs: RotaryPairs,
+}
+
+/// Which two elements of a head are turned together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RotaryPairs {
+    /// 2i and 2i + 1.
+    Neighbours,
+    /// i and i + pairs.
+    Halves,
+}
+
+/// What becomes of queries and keys, head by head, before they meet.
+pub struct HeadArgs<'a, O: Ops + ?Sized> {
+    /// Heads of the queries, the first columns.
+    pub num_heads: usize,
+    /// Heads of the keys, the columns after them; values follow, and stay.
+    pub num_kv_heads: usize,
+    /// Width of a head.
+    pub head_dim: usize,
+    /// Normalisations of each query head and each key head.
+    pub norms: Option<(&'a O::Norm, &'a O::Norm)>,
+    /// Rotation, after the normalisation.
+    pub rotary: Option<&'a O::Rotary>,
+    /// Position of each row.
+    pub positions: &'a [usize],
 }
 
 /// The residual stream: what each sublayer reads from and adds to. A normalisation that follows a
@@ -114,8 +173,10 @@ pub trait Ops {
     type Tensor;
     /// Packed weights of one or several matrices with the same input, concatenated by columns.
     type Linear;
-    /// Packed layer normalisation.
+    /// Packed normalisation.
     type Norm;
+    /// Packed rotary positions.
+    type Rotary;
     /// Rows looked up by id.
     type Table;
     /// Rows of a table prepared as an output projection, with their ids.
@@ -127,8 +188,10 @@ pub trait Ops {
 
     /// Packs matrices that share an input of `in_features`; their outputs lie side by side.
     fn linear(&self, in_features: usize, parts: Vec<LinearPart>) -> Result<Self::Linear>;
-    /// Packs a layer normalisation.
+    /// Packs a normalisation.
     fn norm(&self, source: NormSource) -> Result<Self::Norm>;
+    /// Packs rotary positions.
+    fn rotary(&self, source: RotarySource) -> Result<Self::Rotary>;
     /// Packs a table.
     fn table(&self, source: TableSource) -> Result<Self::Table>;
     /// Prepares the rows `ids` of `table` (all of them if `None`) as the output projection of some rows.
@@ -160,6 +223,8 @@ pub trait Ops {
         row: usize,
         column: usize,
     );
+    /// Forgets the rows of `cache` after the first `rows`.
+    fn truncate_rows(&mut self, cache: &mut Self::Tensor, rows: usize);
     /// A copy.
     fn copy(&mut self, tensor: &Self::Tensor) -> Self::Tensor;
 
@@ -175,12 +240,13 @@ pub trait Ops {
         positions: Option<&Self::Tensor>,
     ) -> Result<Self::Tensor>;
     /// `norm(stream) · Wᵀ + b`, `[rows, out_features]`: queries, keys and values side by side, a recurrent cell's
-    /// input, or one of them. `norm` is the sublayer's own (pre-norm).
+    /// input, or one of them. `norm` is the sublayer's own (pre-norm). `heads` says what becomes of queries and keys.
     fn project_qkv(
         &mut self,
         stream: &mut Residual<'_, Self>,
         norm: Option<&Self::Norm>,
         weights: &Self::Linear,
+        heads: Option<&HeadArgs<'_, Self>>,
     ) -> Self::Tensor;
     /// `input · Wᵀ + b` of rows that are no residual stream: cross-attention's keys and values from the encoder output.
     fn project(&mut self, input: &Self::Tensor, weights: &Self::Linear) -> Self::Tensor;
@@ -198,6 +264,8 @@ pub trait Ops {
         stream: &mut Residual<'w, Self>,
         norm: Option<&'w Self::Norm>,
     );
+    /// `norm` of every row, of the output of a sublayer before it is added to the stream.
+    fn normalize(&mut self, output: &mut Self::Tensor, norm: &Self::Norm);
     /// `stream += context`, for models without an output projection; then `norm` is pending.
     fn add_residual<'w>(
         &mut self,
@@ -207,6 +275,15 @@ pub trait Ops {
     );
     /// `activation(norm(stream) · Wᵀ + b)`, `[rows, intermediate_size]`.
     fn mlp_in(
+        &mut self,
+        stream: &mut Residual<'_, Self>,
+        norm: Option<&Self::Norm>,
+        weights: &Self::Linear,
+        activation: Activation,
+    ) -> Self::Tensor;
+    /// `activation(g) · u` with g and u the two halves of `norm(stream) · Wᵀ + b`, `[rows, intermediate_size]` each
+    /// (gated linear units, Shazeer 2020).
+    fn mlp_in_gated(
         &mut self,
         stream: &mut Residual<'_, Self>,
         norm: Option<&Self::Norm>,
@@ -247,6 +324,8 @@ pub trait Ops {
         rows: Range<usize>,
         output: &Self::OutputProjection,
     ) -> Self::Tensor;
+    /// `cap · tanh(x / cap)` of every value.
+    fn soft_cap(&mut self, logits: &mut Self::Tensor, cap: f32);
     /// The likeliest candidates of each row of `hidden` that a pick names, by their [`Ops::logits`]. Picks are
     /// independent of one another; `chosen` has their rows in order, in place of what it had before.
     fn choose(

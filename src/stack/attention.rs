@@ -5,8 +5,9 @@
 use super::kv_cache::LayerState;
 use super::load::{Loader, Norms};
 use crate::error::{Error, Result};
-use crate::model::{AttentionSpec, StackConfig};
-use crate::ops::{AttentionArgs, AttentionSegment, Mask, Ops, Residual, View};
+use crate::model::{AttentionSpec, QkvSpec, StackConfig};
+use crate::ops::{AttentionArgs, AttentionSegment, HeadArgs, Mask, Ops, Residual, View};
+use std::rc::Rc;
 
 /// Attention weights of the heads asked for, `[query rows · heads, longest kv_len]`.
 pub type HeadWeights<O> = Option<<O as Ops>::Tensor>;
@@ -27,6 +28,11 @@ pub struct MultiHeadAttention<O: Ops> {
     num_heads: usize,
     num_kv_heads: usize,
     head_dim: usize,
+    /// Of each query head and each key head.
+    head_norms: Option<(O::Norm, O::Norm)>,
+    rotary: Option<Rc<O::Rotary>>,
+    scale: f32,
+    score_cap: Option<f32>,
     mask: Mask,
 }
 
@@ -37,8 +43,13 @@ impl<O: Ops> MultiHeadAttention<O> {
         spec: &AttentionSpec,
         config: &StackConfig,
     ) -> Result<Self> {
-        let mask = if config.causal { Mask::Causal } else { Mask::None };
-        Self::load(load, spec, config, true, mask)
+        let mask = match (config.causal, spec.window) {
+            (false, _) => Mask::None,
+            (true, None) => Mask::Causal,
+            (true, Some(width)) => Mask::Window(width),
+        };
+        let qkv = load.linear(&spec.qkv.parts())?;
+        Self::load(load, spec, config, Projections::Fused(qkv), mask)
     }
 
     /// Attention of a stream to an encoder's output.
@@ -47,31 +58,35 @@ impl<O: Ops> MultiHeadAttention<O> {
         spec: &AttentionSpec,
         config: &StackConfig,
     ) -> Result<Self> {
-        Self::load(load, spec, config, false, Mask::None)
+        let QkvSpec::Separate { q, k, v } = &spec.qkv else {
+            return Err(Error::Internal { what: "cross-attention with one matrix".to_owned() });
+        };
+        let projections = Projections::Split { q: load.linear(&[q])?, kv: load.linear(&[k, v])? };
+        Self::load(load, spec, config, projections, Mask::None)
     }
 
     fn load(
         load: &Loader<'_, O>,
         spec: &AttentionSpec,
         config: &StackConfig,
-        fused: bool,
+        projections: Projections<O>,
         mask: Mask,
     ) -> Result<Self> {
-        let projections = if fused {
-            Projections::Fused(load.linear(&[&spec.q, &spec.k, &spec.v])?)
-        } else {
-            Projections::Split {
-                q: load.linear(&[&spec.q])?,
-                kv: load.linear(&[&spec.k, &spec.v])?,
-            }
-        };
+        let head_norm = |spec| load.norm(spec, config.head_dim, config);
+        let head_norms = spec.head_norms.as_ref();
         Ok(Self {
             projections,
             out: spec.out.as_ref().map(|out| load.linear(&[out])).transpose()?,
-            norms: load.norms(&spec.norms, config.hidden_size, config.norm_eps)?,
+            norms: load.norms(&spec.norms, config)?,
             num_heads: config.num_heads,
             num_kv_heads: config.num_kv_heads,
             head_dim: config.head_dim,
+            head_norms: head_norms
+                .map(|(q, k)| Ok::<_, Error>((head_norm(q)?, head_norm(k)?)))
+                .transpose()?,
+            rotary: spec.rotary.as_ref().map(|rotary| load.rotary(rotary)).transpose()?,
+            scale: spec.scale,
+            score_cap: spec.score_cap,
             mask,
         })
     }
@@ -103,13 +118,14 @@ impl<O: Ops> MultiHeadAttention<O> {
     }
 
     /// Self-attention added to the stream. Without a cache every sequence (a segment) is complete; with one,
-    /// segment i has the newest tokens of cache i, and their keys and values are kept.
+    /// segment i has the newest tokens of cache i, and their keys and values are kept. `positions` has one a row.
     pub fn forward_self<'w>(
         &'w self,
         ops: &mut O,
         stream: &mut Residual<'w, O>,
         segments: &[AttentionSegment],
         cache: Option<&mut LayerState<O>>,
+        positions: &[usize],
         weights_of: &[usize],
     ) -> Result<HeadWeights<O>> {
         let Projections::Fused(qkv) = &self.projections else {
@@ -117,7 +133,16 @@ impl<O: Ops> MultiHeadAttention<O> {
                 what: "self-attention with split projections".to_owned(),
             });
         };
-        let qkv = ops.project_qkv(stream, self.norms.before.as_ref(), qkv);
+        let heads = HeadArgs {
+            num_heads: self.num_heads,
+            num_kv_heads: self.num_kv_heads,
+            head_dim: self.head_dim,
+            norms: self.head_norms.as_ref().map(|(q, k)| (q, k)),
+            rotary: self.rotary.as_deref(),
+            positions,
+        };
+        let heads = (heads.norms.is_some() || heads.rotary.is_some()).then_some(&heads);
+        let qkv = ops.project_qkv(stream, self.norms.before.as_ref(), qkv, heads);
         let q_width = self.q_width();
         match cache {
             None => {
@@ -150,7 +175,7 @@ impl<O: Ops> MultiHeadAttention<O> {
         let Projections::Split { q, .. } = &self.projections else {
             return Err(Error::Internal { what: "cross-attention without queries".to_owned() });
         };
-        let q = ops.project_qkv(stream, self.norms.before.as_ref(), q);
+        let q = ops.project_qkv(stream, self.norms.before.as_ref(), q, None);
         self.attend(ops, stream, &q, (cross, 0), segments, weights_of)
     }
 
@@ -174,14 +199,24 @@ impl<O: Ops> MultiHeadAttention<O> {
             num_heads: self.num_heads,
             num_kv_heads: self.num_kv_heads,
             head_dim: self.head_dim,
-            scale: 1.0 / libm::sqrtf(self.head_dim as f32),
+            scale: self.scale,
+            score_cap: self.score_cap,
             mask: self.mask,
             weights_of,
         })?;
         let after = self.norms.after.as_ref();
-        match &self.out {
-            Some(out) => ops.project_out_residual(&context, out, stream, after),
-            None => ops.add_residual(&context, stream, after),
+        match (&self.out, &self.norms.output) {
+            (Some(out), None) => ops.project_out_residual(&context, out, stream, after),
+            (out, norm) => {
+                let mut output = match out {
+                    Some(out) => ops.project(&context, out),
+                    None => context,
+                };
+                if let Some(norm) = norm {
+                    ops.normalize(&mut output, norm);
+                }
+                ops.add_residual(&output, stream, after);
+            }
         }
         Ok(weights)
     }

@@ -29,6 +29,8 @@ pub struct Block<O: Ops> {
 pub struct BlockInput<'a, O: Ops> {
     /// The sequences of the stream, for self-attention.
     pub segments: &'a [AttentionSegment],
+    /// Position of each row in its sequence.
+    pub positions: &'a [usize],
     /// Memory of the mixer, in decoding.
     pub state: Option<&'a mut LayerState<O>>,
     /// Keys and values of each encoded batch and which of them each row of the stream sees.
@@ -44,9 +46,7 @@ impl<O: Ops> Block<O> {
             MixerSpec::SelfAttention(attention) => {
                 Mixer::SelfAttention(MultiHeadAttention::load_self(load, attention, config)?)
             }
-            MixerSpec::Ssru { input, forget, out, norms } => {
-                Mixer::Ssru(Ssru::load(load, input, forget, out.as_ref(), norms, config)?)
-            }
+            MixerSpec::Ssru(ssru) => Mixer::Ssru(Ssru::load(load, ssru, config)?),
         };
         let cross = spec.cross_attention.as_ref();
         Ok(Self {
@@ -85,7 +85,14 @@ impl<O: Ops> Block<O> {
     ) -> Result<HeadWeights<O>> {
         match &self.mixer {
             Mixer::SelfAttention(attention) => {
-                attention.forward_self(ops, stream, input.segments, input.state, &[])?;
+                attention.forward_self(
+                    ops,
+                    stream,
+                    input.segments,
+                    input.state,
+                    input.positions,
+                    &[],
+                )?;
             }
             Mixer::Ssru(ssru) => ssru.forward(ops, stream, input.state)?,
         }

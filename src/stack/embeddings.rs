@@ -1,6 +1,8 @@
 //! Token embeddings plus positions: where a sequence enters a stack.
 
-use crate::model::Positions;
+use super::load::Loader;
+use crate::error::Result;
+use crate::model::{Positions, StackConfig};
 use crate::ops::Ops;
 
 /// Positions that are added to the embeddings, as a table that grows with the longest sequence seen.
@@ -13,9 +15,14 @@ pub struct PositionTable {
 }
 
 impl PositionTable {
-    /// An empty table for rows of `hidden_size`.
-    pub fn new(kind: Positions, hidden_size: usize) -> Self {
-        Self { kind, hidden_size, values: Vec::new(), rows: Vec::new() }
+    /// The table for the positions of `config`: trained ones are read, others computed when they are needed.
+    pub fn load<O: Ops>(load: &Loader<'_, O>, config: &StackConfig) -> Result<Self> {
+        let (kind, hidden_size) = (config.positions.clone(), config.hidden_size);
+        let values = match &kind {
+            Positions::Learned { table, len } => load.floats(table, &[*len, hidden_size])?,
+            Positions::None | Positions::SinusoidalHalves => Vec::new(),
+        };
+        Ok(Self { kind, hidden_size, values, rows: Vec::new() })
     }
 
     /// `[positions.len(), hidden_size]`, the rows of the given positions; none for a model without.
@@ -26,8 +33,9 @@ impl PositionTable {
         let width = self.hidden_size;
         let needed = positions.iter().max().map_or(0, |last| last + 1);
         for position in self.values.len() / width.max(1)..needed {
-            match self.kind {
-                Positions::None => {}
+            match &self.kind {
+                // Past the last trained one there is none; callers stop before.
+                Positions::None | Positions::Learned { .. } => break,
                 Positions::SinusoidalHalves => {
                     self.values.extend(sinusoidal_halves(position, width));
                 }

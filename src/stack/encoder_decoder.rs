@@ -39,7 +39,7 @@ impl<O: Ops> EncoderDecoder<O> {
         spec: &EncoderDecoderSpec,
         precision: Precision,
     ) -> Result<Self> {
-        let load = Loader { ops, file, precision };
+        let load = Loader::new(ops, file, precision);
         load.require(&spec.tensor_names())?;
         let table = |stack: &crate::model::StackSpec| {
             load.table(&stack.embedding, stack.vocab_size, stack.config.hidden_size).map(Rc::new)
@@ -118,7 +118,7 @@ impl<O: Ops> EncoderDecoder<O> {
             sources,
             weights_of: with_alignment.then_some(self.alignment),
         };
-        let (hidden, alignment) = self.decoder.decode_step(ops, tokens, input)?;
+        let (hidden, alignment) = self.decoder.decode(ops, tokens, input)?;
         Ok(StepOutput { hidden, alignment })
     }
 

@@ -54,9 +54,50 @@ pub struct DecoderState<O: Ops> {
     pub past_len: Vec<usize>,
     /// What the rows see of themselves and of their sources: written by each step, in the room that the last one had.
     pub(super) segments: [Vec<AttentionSegment>; 2],
+    /// Positions of the tokens of a step, likewise.
+    pub(super) positions: Vec<usize>,
 }
 
 impl<O: Ops> DecoderState<O> {
+    /// Forgets what every row has seen after its first `len` tokens.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] for a recurrent state, which cannot go back.
+    pub fn truncate(&mut self, ops: &mut O, len: usize) -> Result<()> {
+        for layer in &mut self.layers {
+            match layer {
+                LayerState::Kv(caches) => {
+                    caches.iter_mut().for_each(|cache| ops.truncate_rows(cache, len));
+                }
+                LayerState::Recurrent(_) => {
+                    return Err(Error::Internal {
+                        what: "a recurrent state cannot go back".to_owned(),
+                    });
+                }
+            }
+        }
+        for past_len in &mut self.past_len {
+            *past_len = len.min(*past_len);
+        }
+        Ok(())
+    }
+
+    /// A copy that goes its own way from here.
+    pub fn fork(&self, ops: &mut O) -> Self {
+        let fork = |layer: &LayerState<O>| match layer {
+            LayerState::Kv(caches) => {
+                LayerState::Kv(caches.iter().map(|cache| ops.copy(cache)).collect())
+            }
+            LayerState::Recurrent(state) => LayerState::Recurrent(ops.copy(state)),
+        };
+        Self {
+            layers: self.layers.iter().map(fork).collect(),
+            past_len: self.past_len.clone(),
+            segments: Default::default(),
+            positions: Vec::new(),
+        }
+    }
+
     /// Adds the rows of `other`, a state of the same decoder, after its own.
     pub fn append(&mut self, ops: &mut O, other: Self) -> Result<()> {
         for (layer, more) in self.layers.iter_mut().zip(other.layers) {

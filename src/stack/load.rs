@@ -1,9 +1,16 @@
 //! Weights by name from a file into packed form, one tensor after the other.
 
+use crate::backend::cpu::blocks::{BlockType, bf16_to_f32, f16_to_f32};
 use crate::error::{Error, Result};
-use crate::formats::{TensorData, TensorFile};
-use crate::model::{LinearSpec, MatrixLayout, NormSpec, OutputSpec, SublayerNorms};
-use crate::ops::{ActivationQuant, LinearPart, NormSource, Ops, TableSource, Weights};
+use crate::formats::{DType, TensorData, TensorFile};
+use crate::model::{
+    LinearSpec, MatrixLayout, NormKind, NormSpec, OutputSpec, Rotary, RotaryPairs, StackConfig,
+    SublayerNorms,
+};
+use crate::ops::{
+    self, ActivationQuant, LinearPart, NormSource, Ops, RotarySource, TableSource, Weights,
+};
+use std::{cell::RefCell, rc::Rc};
 
 /// Arithmetic of the matrix products.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -23,24 +30,29 @@ pub enum Precision {
 }
 
 /// Reads the tensors a description names.
-pub struct Loader<'a, O> {
-    /// The device that packs them.
-    pub ops: &'a O,
-    /// The file.
-    pub file: &'a dyn TensorFile,
-    /// Arithmetic asked for.
-    pub precision: Precision,
+pub struct Loader<'a, O: Ops> {
+    ops: &'a O,
+    file: &'a dyn TensorFile,
+    precision: Precision,
+    /// Rotary positions that are loaded: most models have one kind for all blocks.
+    rotaries: RefCell<Vec<(Rotary, Rc<O::Rotary>)>>,
 }
 
 /// Normalisations of a sublayer, packed.
 pub struct Norms<O: Ops> {
     /// Of its input.
     pub before: Option<O::Norm>,
+    /// Of its output.
+    pub output: Option<O::Norm>,
     /// Of the stream after it.
     pub after: Option<O::Norm>,
 }
 
-impl<O: Ops> Loader<'_, O> {
+impl<'a, O: Ops> Loader<'a, O> {
+    /// Reads from `file` what `ops` packs.
+    pub fn new(ops: &'a O, file: &'a dyn TensorFile, precision: Precision) -> Self {
+        Self { ops, file, precision, rotaries: RefCell::default() }
+    }
     /// All names the file lacks, in one error.
     pub fn require(&self, names: &[&str]) -> Result<()> {
         let absent = |name: &&&str| self.file.find(name).is_none();
@@ -84,13 +96,43 @@ impl<O: Ops> Loader<'_, O> {
                 MatrixLayout::InOut => transpose(&values, shape[0], shape[1]),
             }),
             TensorData::Int8 { values, multiplier } => Weights::Int8 { values, multiplier },
-            TensorData::Stored(_) => return Err(self.wrong_type(name, "float32 or int8")),
+            TensorData::Stored(bytes) => self.stored(name, bytes)?,
         })
+    }
+
+    /// Values of another type: those of sixteen bits become float32, blocks stay what they are.
+    fn stored(&self, name: &str, bytes: Vec<u8>) -> Result<Weights> {
+        let dtype = self.file.find(name).map(|tensor| tensor.dtype);
+        let halves = |convert: fn(u16) -> f32| {
+            let pairs = bytes.as_chunks::<2>().0.iter();
+            Weights::F32(pairs.map(|pair| convert(u16::from_le_bytes(*pair))).collect())
+        };
+        let kind = match dtype {
+            Some(DType::F16) => return Ok(halves(f16_to_f32)),
+            Some(DType::BF16) => return Ok(halves(bf16_to_f32)),
+            Some(DType::Q8_0) => BlockType::Q8_0,
+            Some(DType::Q4_0) => BlockType::Q4_0,
+            Some(DType::Q4_1) => BlockType::Q4_1,
+            Some(DType::Q5_0) => BlockType::Q5_0,
+            Some(DType::Q5_1) => BlockType::Q5_1,
+            Some(DType::Iq4Nl) => BlockType::Iq4Nl,
+            Some(DType::Q4K) => BlockType::Q4K,
+            Some(DType::Q5K) => BlockType::Q5K,
+            Some(DType::Q6K) => BlockType::Q6K,
+            _ => return Err(self.wrong_type(name, "a type of weights")),
+        };
+        Ok(Weights::Blocks { kind, bytes })
     }
 
     /// Treatment of the rows that meet these weights.
     fn activation(&self, weights: &Weights, names: &[String]) -> Result<ActivationQuant> {
         let quantised = matches!(weights, Weights::Int8 { .. });
+        if let Weights::Blocks { .. } = weights {
+            return Ok(match self.precision {
+                Precision::Float32 => ActivationQuant::None,
+                _ => ActivationQuant::PerGroup,
+            });
+        }
         let int8 = match self.precision {
             Precision::Auto | Precision::Int16Activations => quantised,
             Precision::Float32 => false,
@@ -152,36 +194,86 @@ impl<O: Ops> Loader<'_, O> {
     /// Treatment of the rows that meet the output projection.
     pub fn output_activation(&self, spec: &OutputSpec) -> Result<ActivationQuant> {
         // Only the kind of the weights matters here, not their values.
-        let int8 = self.file.find(&spec.table).is_some_and(|tensor| tensor.dtype.is_int8());
-        let kind = if int8 {
-            Weights::Int8 { values: Vec::new(), multiplier: 1.0 }
-        } else {
-            Weights::F32(Vec::new())
+        let kind = match self.file.find(&spec.table).map(|tensor| tensor.dtype) {
+            Some(dtype) if dtype.is_int8() => Weights::Int8 { values: Vec::new(), multiplier: 1.0 },
+            Some(dtype) if dtype.block_len() > 1 => {
+                Weights::Blocks { kind: BlockType::Q8_0, bytes: Vec::new() }
+            }
+            _ => Weights::F32(Vec::new()),
         };
         self.activation(&kind, &spec.activation_multiplier)
     }
 
-    /// A layer normalisation over rows of `width`.
-    pub fn norm(&self, spec: &NormSpec, width: usize, eps: f32) -> Result<O::Norm> {
+    /// A normalisation over rows of `width`.
+    pub fn norm(&self, spec: &NormSpec, width: usize, config: &StackConfig) -> Result<O::Norm> {
         let scale = self.vector(&spec.scale, width)?;
         let bias = spec.bias.as_deref().map(|name| self.vector(name, width)).transpose()?;
-        self.ops.norm(NormSource { scale, bias, eps })
+        let kind = match config.norm {
+            NormKind::Layer => ops::NormKind::Layer,
+            NormKind::Rms => ops::NormKind::Rms,
+        };
+        self.ops.norm(NormSource { kind, scale, bias, eps: config.norm_eps })
     }
 
     /// The normalisations around a sublayer.
-    pub fn norms(&self, spec: &SublayerNorms, width: usize, eps: f32) -> Result<Norms<O>> {
+    pub fn norms(&self, spec: &SublayerNorms, config: &StackConfig) -> Result<Norms<O>> {
         let one = |spec: &Option<NormSpec>| {
-            spec.as_ref().map(|spec| self.norm(spec, width, eps)).transpose()
+            spec.as_ref().map(|spec| self.norm(spec, config.hidden_size, config)).transpose()
         };
-        Ok(Norms { before: one(&spec.before)?, after: one(&spec.after)? })
+        Ok(Norms {
+            before: one(&spec.before)?,
+            output: one(&spec.output)?,
+            after: one(&spec.after)?,
+        })
+    }
+
+    /// Rotary positions; blocks with the same share them.
+    pub fn rotary(&self, spec: &Rotary) -> Result<Rc<O::Rotary>> {
+        if let Some((_, loaded)) = self.rotaries.borrow().iter().find(|(other, _)| other == spec) {
+            return Ok(Rc::clone(loaded));
+        }
+        let pairs = spec.dims / 2;
+        let factors = match &spec.factors {
+            Some(name) => self.vector(name, pairs)?,
+            None => vec![1.0; pairs],
+        };
+        let log_base = libm::log(f64::from(spec.base));
+        let frequency = |(i, factor): (usize, f32)| {
+            let plain = libm::exp(-log_base * (2 * i) as f64 / spec.dims as f64);
+            (plain * f64::from(spec.scale) / f64::from(factor)) as f32
+        };
+        let loaded = Rc::new(self.ops.rotary(RotarySource {
+            frequencies: factors.into_iter().enumerate().map(frequency).collect(),
+            pairs: match spec.pairs {
+                RotaryPairs::Neighbours => ops::RotaryPairs::Neighbours,
+                RotaryPairs::Halves => ops::RotaryPairs::Halves,
+            },
+        })?);
+        self.rotaries.borrow_mut().push((spec.clone(), Rc::clone(&loaded)));
+        Ok(loaded)
+    }
+
+    /// All values of a tensor of the shape `shape`, as float32.
+    pub fn floats(&self, name: &str, shape: &[usize]) -> Result<Vec<f32>> {
+        let stored = match self.tensor(name, shape)? {
+            TensorData::F32(values) => return Ok(values),
+            TensorData::Int8 { .. } => return Err(self.wrong_type(name, "float32")),
+            TensorData::Stored(bytes) => self.stored(name, bytes)?,
+        };
+        match stored {
+            Weights::F32(values) => Ok(values),
+            Weights::Blocks { kind, bytes } => {
+                let mut values = vec![0.0; bytes.len() / kind.bytes() * kind.values()];
+                kind.dequantize(&bytes, &mut values);
+                Ok(values)
+            }
+            Weights::Int8 { .. } => Err(self.wrong_type(name, "float32")),
+        }
     }
 
     /// A vector of `len` float32 values; the file may have it as `[len]` or `[1, len]`.
     pub fn vector(&self, name: &str, len: usize) -> Result<Vec<f32>> {
-        match self.tensor(name, &[len])? {
-            TensorData::F32(values) => Ok(values),
-            _ => Err(self.wrong_type(name, "float32")),
-        }
+        self.floats(name, &[len])
     }
 
     /// The file has a tensor in another type than is read here.

@@ -7,7 +7,8 @@ use crate::ops::{Activation, Ops, Residual};
 
 /// The position-wise feed-forward network (Vaswani et al. 2017), of any depth.
 pub struct Mlp<O: Ops> {
-    first: Vec<O::Linear>, // all but the last
+    is_gated: bool,
+    first: Vec<O::Linear>, // all but the last; with a gate, the first has the gate's columns before its own
     last: O::Linear,
     norms: Norms<O>,
     activation: Activation,
@@ -20,14 +21,24 @@ impl<O: Ops> Mlp<O> {
             .layers
             .split_last()
             .ok_or_else(|| Error::Internal { what: "a feed-forward of no layer".to_owned() })?;
+        if spec.gate.is_some() && first.is_empty() {
+            return Err(Error::Internal { what: "a gate without what it lets through".to_owned() });
+        }
+        let gated = |layer, index| match &spec.gate {
+            Some(gate) if index == 0 => load.linear(&[gate, layer]),
+            _ => load.linear(&[layer]),
+        };
+        let first = first.iter().enumerate().map(|(index, layer)| gated(layer, index));
         Ok(Self {
-            first: first.iter().map(|layer| load.linear(&[layer])).collect::<Result<_>>()?,
+            is_gated: spec.gate.is_some(),
+            first: first.collect::<Result<_>>()?,
             last: load.linear(&[last])?,
-            norms: load.norms(&spec.norms, config.hidden_size, config.norm_eps)?,
+            norms: load.norms(&spec.norms, config)?,
             activation: match config.activation {
                 ActivationKind::Relu => Activation::Relu,
                 ActivationKind::Swish => Activation::Swish,
                 ActivationKind::Gelu => Activation::Gelu,
+                ActivationKind::GeluTanh => Activation::GeluTanh,
             },
         })
     }
@@ -38,13 +49,22 @@ impl<O: Ops> Mlp<O> {
         let mut layers = self.first.iter();
         let Some(entry) = layers.next() else {
             // One map alone: no activation.
-            let mapped = ops.project_qkv(stream, before, &self.last);
+            let mapped = ops.project_qkv(stream, before, &self.last, None);
             return ops.add_residual(&mapped, stream, after);
         };
-        let mut hidden = ops.mlp_in(stream, before, entry, self.activation);
+        let mut hidden = if self.is_gated {
+            ops.mlp_in_gated(stream, before, entry, self.activation)
+        } else {
+            ops.mlp_in(stream, before, entry, self.activation)
+        };
         for layer in layers {
             hidden = ops.mlp_middle(&hidden, layer, self.activation);
         }
-        ops.mlp_out_residual(&hidden, &self.last, stream, after);
+        let Some(norm) = &self.norms.output else {
+            return ops.mlp_out_residual(&hidden, &self.last, stream, after);
+        };
+        let mut output = ops.project(&hidden, &self.last);
+        ops.normalize(&mut output, norm);
+        ops.add_residual(&output, stream, after);
     }
 }

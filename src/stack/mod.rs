@@ -2,6 +2,7 @@
 
 pub mod attention;
 pub mod block;
+pub mod decoder;
 pub mod embeddings;
 pub mod encoded;
 pub mod encoder_decoder;
@@ -11,6 +12,7 @@ pub mod mlp;
 pub mod recurrent;
 pub mod transformer;
 
+pub use decoder::Decoder;
 pub use encoded::{Encoded, SourceRows};
 pub use encoder_decoder::{EncoderDecoder, StepOutput};
 pub use kv_cache::DecoderState;

@@ -3,7 +3,7 @@
 use super::kv_cache::LayerState;
 use super::load::{Loader, Norms};
 use crate::error::{Error, Result};
-use crate::model::{LinearSpec, StackConfig, SublayerNorms};
+use crate::model::{SsruSpec, StackConfig};
 use crate::ops::{Ops, Residual};
 
 /// Simple recurrent unit with relu (Kim et al. 2019).
@@ -16,18 +16,11 @@ pub struct Ssru<O: Ops> {
 
 impl<O: Ops> Ssru<O> {
     /// Loads its weights.
-    pub fn load(
-        load: &Loader<'_, O>,
-        input: &LinearSpec,
-        forget: &LinearSpec,
-        out: Option<&LinearSpec>,
-        norms: &SublayerNorms,
-        config: &StackConfig,
-    ) -> Result<Self> {
+    pub fn load(load: &Loader<'_, O>, spec: &SsruSpec, config: &StackConfig) -> Result<Self> {
         Ok(Self {
-            input_and_forget: load.linear(&[input, forget])?,
-            out: out.map(|out| load.linear(&[out])).transpose()?,
-            norms: load.norms(norms, config.hidden_size, config.norm_eps)?,
+            input_and_forget: load.linear(&[&spec.input, &spec.forget])?,
+            out: spec.out.as_ref().map(|out| load.linear(&[out])).transpose()?,
+            norms: load.norms(&spec.norms, config)?,
             hidden_size: config.hidden_size,
         })
     }
@@ -47,7 +40,8 @@ impl<O: Ops> Ssru<O> {
         let Some(LayerState::Recurrent(state)) = state else {
             return Err(Error::Internal { what: "a recurrent mixer without its state".to_owned() });
         };
-        let projected = ops.project_qkv(stream, self.norms.before.as_ref(), &self.input_and_forget);
+        let projected =
+            ops.project_qkv(stream, self.norms.before.as_ref(), &self.input_and_forget, None);
         let after = self.norms.after.as_ref();
         let Some(out) = &self.out else {
             ops.ssru_residual(&projected, state, stream, after);

@@ -40,13 +40,13 @@ impl<O: Ops> Transformer<O> {
         let config = &spec.config;
         let norm = |spec: &Option<_>| {
             let spec = spec.as_ref();
-            spec.map(|spec| load.norm(spec, config.hidden_size, config.norm_eps)).transpose()
+            spec.map(|spec| load.norm(spec, config.hidden_size, config)).transpose()
         };
         Ok(Self {
             embedding,
             embedding_scale: config.embedding_scale,
             embedding_norm: norm(&spec.embedding_norm)?,
-            positions: RefCell::new(PositionTable::new(config.positions, config.hidden_size)),
+            positions: RefCell::new(PositionTable::load(load, config)?),
             blocks: spec
                 .blocks
                 .iter()
@@ -63,6 +63,7 @@ impl<O: Ops> Transformer<O> {
             layers: self.blocks.iter().map(|block| block.empty_state(ops, rows)).collect(),
             past_len: vec![0; rows],
             segments: Default::default(),
+            positions: Vec::new(),
         }
     }
 
@@ -104,51 +105,64 @@ impl<O: Ops> Transformer<O> {
         let mut stream = self.embed(ops, &tokens, &positions)?;
         let bottom = self.final_residual.then(|| ops.copy(&stream.x));
         for block in &self.blocks {
-            let segments = &segments;
-            let input = BlockInput { segments, state: None, cross: None, cross_weights_of: &[] };
+            let input = BlockInput {
+                segments: &segments,
+                positions: &positions,
+                state: None,
+                cross: None,
+                cross_weights_of: &[],
+            };
             block.forward(ops, &mut stream, input)?;
         }
         Ok((self.finish(ops, stream, bottom), rows))
     }
 
-    /// Moves every row one token on: `[rows, hidden_size]`, and the cross-attention weights asked for,
-    /// `[rows, longest source]`. A token of `None` starts a sequence.
-    pub fn decode_step(
+    /// Moves every row on by the same number of tokens, those of a row one under the other:
+    /// `[tokens, hidden_size]`, and the cross-attention weights asked for, `[tokens, longest source]`. A token of `None`
+    /// starts a sequence.
+    pub fn decode(
         &self,
         ops: &mut O,
         tokens: &[Option<u32>],
         input: DecoderInput<'_, O>,
     ) -> Result<(O::Tensor, HeadWeights<O>)> {
         let DecoderInput { state, cross, sources, weights_of } = input;
-        let count = tokens.len();
-        if state.past_len.len() != count || sources.len() != count {
-            let (states, sources) = (state.past_len.len(), sources.len());
+        let (count, rows) = (tokens.len(), state.past_len.len());
+        let each = count.checked_div(rows).unwrap_or(0);
+        if each * rows != count || (sources.len() != rows && !cross.is_empty()) {
+            let sources = sources.len();
             return Err(Error::Internal {
-                what: format!("{count} tokens for {states} rows with {sources} sources"),
+                what: format!("{count} tokens for {rows} rows with {sources} sources"),
             });
         }
-        let DecoderState { layers, past_len, segments: [segments, cross_segments] } = state;
+        let DecoderState { layers, past_len, segments: [segments, cross_segments], positions } =
+            state;
         segments.clear();
-        segments.extend(past_len.iter().enumerate().map(|(row, &past_len)| AttentionSegment {
-            query_rows: row..row + 1,
-            kv: row,
-            kv_rows: 0..past_len + 1,
-            past_len,
-        }));
+        positions.clear();
+        for (row, &past_len) in past_len.iter().enumerate() {
+            segments.push(AttentionSegment {
+                query_rows: row * each..(row + 1) * each,
+                kv: row,
+                kv_rows: 0..past_len + each,
+                past_len,
+            });
+            positions.extend(past_len..past_len + each);
+        }
         cross_segments.clear();
         cross_segments.extend(sources.iter().enumerate().map(|(row, source)| AttentionSegment {
-            query_rows: row..row + 1,
+            query_rows: row * each..(row + 1) * each,
             kv: source.batch,
             kv_rows: source.rows.clone(),
             past_len: 0,
         }));
-        let mut stream = self.embed(ops, tokens, past_len)?;
+        let mut stream = self.embed(ops, tokens, positions)?;
         let bottom = self.final_residual.then(|| ops.copy(&stream.x));
         let mut weights = None;
         for (index, (block, layer)) in self.blocks.iter().zip(layers).enumerate() {
             let head = weights_of.filter(|(layer, _)| *layer == index).map(|(_, head)| [head]);
             let input = BlockInput {
                 segments,
+                positions,
                 state: Some(layer),
                 cross: cross.get(index).map(|batches| (&batches[..], &cross_segments[..])),
                 cross_weights_of: head.as_ref().map_or(&[], |head| head.as_slice()),
@@ -156,7 +170,7 @@ impl<O: Ops> Transformer<O> {
             weights = block.forward(ops, &mut stream, input)?.or(weights);
         }
         for past_len in past_len {
-            *past_len += 1;
+            *past_len += each;
         }
         Ok((self.finish(ops, stream, bottom), weights))
     }

@@ -20,6 +20,7 @@ struct Attend {
     num_heads: usize,
     num_kv_heads: usize,
     head_dim: usize,
+    score_cap: Option<f32>,
     mask: Mask,
     weights_of: Vec<usize>,
 }
@@ -36,6 +37,7 @@ impl Attend {
             num_kv_heads: self.num_kv_heads,
             head_dim: self.head_dim,
             scale: 1.0 / (self.head_dim as f32).sqrt(),
+            score_cap: self.score_cap,
             mask: self.mask,
             weights_of: &self.weights_of,
         })
@@ -84,6 +86,7 @@ pub fn by_hand() {
         num_heads: 1,
         num_kv_heads: 1,
         head_dim: 1,
+        score_cap: None,
         mask: Mask::None,
         weights_of: vec![0],
     };
@@ -96,6 +99,15 @@ pub fn by_hand() {
     // The first of two positions sees only itself.
     let causal = Attend { mask: Mask::Causal, ..attend };
     assert_eq!(run_all(&causal, "by hand"), [4.0, 1.0, 0.0]);
+    // The second of two positions, which sees one key, sees only itself.
+    let segments = vec![AttentionSegment { query_rows: 0..1, kv: 0, kv_rows: 0..2, past_len: 1 }];
+    let window = Attend { mask: Mask::Window(1), segments: segments.clone(), ..causal };
+    assert_eq!(run_all(&window, "by hand"), [8.0, 0.0, 1.0]);
+    // Scores 0 and 1000, capped: 0 and ln 3 · tanh(…) = ln 3.
+    let kv = vec![vec![0.0, 4.0, 1000.0, 8.0]];
+    let capped =
+        Attend { score_cap: Some(1.098_612_3), mask: Mask::Causal, kv, segments, ..window };
+    assert_close(&run_all(&capped, "by hand"), &[7.0, 0.25, 0.75], 1e-6, "by hand");
 }
 
 fn random_call(random: &mut Random, sequences: usize, decoding: bool) -> Attend {
@@ -133,7 +145,12 @@ fn random_call(random: &mut Random, sequences: usize, decoding: bool) -> Attend 
         num_heads,
         num_kv_heads,
         head_dim,
-        mask: if random.below(2) == 0 { Mask::None } else { Mask::Causal },
+        score_cap: (random.below(3) == 0).then_some(0.7),
+        mask: match random.below(3) {
+            0 => Mask::None,
+            1 => Mask::Causal,
+            _ => Mask::Window(random.between(1, 6)),
+        },
         weights_of: (0..num_heads).filter(|_| random.below(4) == 0).collect(),
     }
 }
@@ -148,7 +165,7 @@ pub fn random_shapes() {
         );
         assert_close(&run_all(&call, &what), &call.reference(), FLOAT_TOLERANCE, &what);
     }
-    for mask in [Mask::None, Mask::Causal] {
+    for mask in [Mask::None, Mask::Causal, Mask::Window(1), Mask::Window(3)] {
         for (query, kv_len) in [(0, 0), (0, 1), (3, 2), (3, 9), (8, 9)] {
             let want: Vec<_> = (0..kv_len).filter(|&key| mask.visible(query, key)).collect();
             assert_eq!(mask.visible_keys(query, kv_len).collect::<Vec<_>>(), want);
@@ -197,6 +214,7 @@ pub fn refusals() {
         num_heads: 2,
         num_kv_heads: 1,
         head_dim: 3,
+        score_cap: None,
         mask: Mask::None,
         weights_of: vec![1],
     };

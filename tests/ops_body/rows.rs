@@ -4,9 +4,10 @@ use super::{FLOAT_TOLERANCE, Random, Run, assert_close, read, run_all};
 use multihead::backend::cpu::Cpu;
 use multihead::backend::cpu::lanes::{Lanes, Native};
 use multihead::ops::{
-    Activation, ActivationQuant, LinearPart, NormSource, Ops, Residual, TableSource, Weights,
+    Activation, ActivationQuant, LinearPart, NormKind, NormSource, Ops, Residual, TableSource,
+    Weights,
 };
-use multihead::ops::{activation, embed as embed_op, layer_norm as norm_op, ssru as ssru_op};
+use multihead::ops::{activation, embed as embed_op, norm as norm_op, ssru as ssru_op};
 
 struct Norm<'a> {
     x: &'a [f32],
@@ -25,13 +26,23 @@ impl Run for Norm<'_> {
 
 pub fn layer_norm() {
     // Mean 2, variance 1 (divided by 2, not 1): −1 and 1.
-    let source = NormSource { scale: vec![3.0, 3.0], bias: Some(vec![0.5, 0.5]), eps: 0.0 };
+    let source = NormSource {
+        kind: NormKind::Layer,
+        scale: vec![3.0, 3.0],
+        bias: Some(vec![0.5, 0.5]),
+        eps: 0.0,
+    };
     assert_eq!(run_all(&Norm { x: &[1.0, 3.0], source: &source }, "by hand"), [-2.5, 3.5]);
+
+    // Mean square (1 + 49) / 2 = 25.
+    let source = NormSource { kind: NormKind::Rms, scale: vec![5.0, 10.0], bias: None, eps: 0.0 };
+    assert_eq!(run_all(&Norm { x: &[1.0, 7.0], source: &source }, "by hand"), [1.0, 14.0]);
 
     let mut random = Random::new(10);
     for columns in [1, 2, 3, 4, 5, 7, 8, 31, 64, 255, 256, 384, 512, 1000] {
         for offset in [0.0, 30.0] {
             let source = NormSource {
+                kind: if columns % 3 == 0 { NormKind::Rms } else { NormKind::Layer },
                 scale: random.floats(columns),
                 bias: (columns % 2 == 0).then(|| random.floats(columns)),
                 eps: 1e-6,
@@ -45,7 +56,7 @@ pub fn layer_norm() {
         }
     }
     // A row without variance, and a vector too short.
-    let source = NormSource { scale: vec![1.0; 6], bias: None, eps: 1e-6 };
+    let source = NormSource { kind: NormKind::Layer, scale: vec![1.0; 6], bias: None, eps: 1e-6 };
     assert_eq!(run_all(&Norm { x: &[0.5; 6], source: &source }, "constant"), [0.0; 6]);
     let source = NormSource { bias: Some(vec![0.0; 5]), ..source };
     assert!(Cpu::<Native>::new().norm(source).is_err());
@@ -74,7 +85,7 @@ impl Run for Stream<'_> {
         let identity = cpu.linear(self.columns, vec![part]).unwrap();
         let x = cpu.upload(self.x.len() / self.columns, self.columns, self.x);
         let mut stream = Residual { x, pending_norm: Some(&norm) };
-        let once = cpu.project_qkv(&mut stream, None, &identity);
+        let once = cpu.project_qkv(&mut stream, None, &identity, None);
         assert!(stream.pending_norm.is_none());
         assert_eq!(read(cpu, &once), read(cpu, &stream.x));
         cpu.project_out_residual(&once, &identity, &mut stream, Some(&norm));
@@ -83,7 +94,7 @@ impl Run for Stream<'_> {
         let zeros = cpu.zeros(self.x.len() / self.columns, self.columns);
         cpu.add_residual(&zeros, &mut stream, None);
         let before = read(cpu, &stream.x).unwrap();
-        let y = cpu.project_qkv(&mut stream, Some(&norm), &identity);
+        let y = cpu.project_qkv(&mut stream, Some(&norm), &identity, None);
         assert_eq!(read(cpu, &stream.x).unwrap(), before, "a pre-norm leaves the stream as it is");
         read(cpu, &y).unwrap()
     }
@@ -93,6 +104,7 @@ pub fn pending_norms() {
     let mut random = Random::new(11);
     let columns = 10;
     let source = NormSource {
+        kind: NormKind::Layer,
         scale: random.floats(columns).iter().map(|x| x + 3.0).collect(),
         bias: Some(random.floats(columns)),
         eps: 1e-9,
@@ -129,7 +141,8 @@ impl Run for Activate<'_> {
 pub fn activations() {
     let mut x: Vec<f32> = (-400..=400).map(|i| i as f32 * 0.05).collect();
     x.extend([-1e4, -95.0, -88.5, 88.5, 95.0, 1e4, 1e-30, -1e-30]);
-    for activation in [Activation::Relu, Activation::Swish, Activation::Gelu] {
+    for activation in [Activation::Relu, Activation::Swish, Activation::Gelu, Activation::GeluTanh]
+    {
         let got = run_all(&Activate { x: &x, activation }, "activation");
         for (&x, &got) in x.iter().zip(&got) {
             let want = activation::reference(x, activation);

@@ -69,7 +69,12 @@ pub fn faults() {
         cpu.add_residual(&other, &mut stream(), None);
     });
     expect_fault("norm", &mut |cpu| {
-        let source = multihead::ops::NormSource { scale: vec![1.0; 3], bias: None, eps: 0.0 };
+        let source = multihead::ops::NormSource {
+            kind: multihead::ops::NormKind::Layer,
+            scale: vec![1.0; 3],
+            bias: None,
+            eps: 0.0,
+        };
         let norm = cpu.norm(source).unwrap();
         let _ = cpu.finish(stream(), Some(&norm));
     });

@@ -2,10 +2,10 @@
 #![allow(dead_code)] // each test file uses its part
 
 use multihead::backend::cpu::Cpu;
-use multihead::formats::{MemoryFile, marian::MarianFile};
+use multihead::formats::{MemoryFile, gguf::GgufFile, marian::MarianFile};
 use multihead::model::EncoderDecoderSpec;
 use multihead::model::arch;
-use multihead::stack::{EncoderDecoder, Precision};
+use multihead::stack::{Decoder, EncoderDecoder, Precision};
 use multihead::tasks::translation::{LoadOptions, Translator, TranslatorFiles};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -65,6 +65,13 @@ pub fn network(path: &Path, precision: Precision) -> (EncoderDecoder<Cpu>, Encod
     let marian = MarianFile::open(Box::new(file(path))).unwrap();
     let spec = arch::marian::describe(&marian).unwrap();
     (EncoderDecoder::load(&Cpu::new(), &marian, &spec, precision).unwrap(), spec)
+}
+
+/// A decoder-only model and its file.
+pub fn decoder(path: &Path, precision: Precision) -> (Decoder<Cpu>, GgufFile) {
+    let gguf = GgufFile::open(Box::new(file(path))).unwrap();
+    let spec = arch::gguf::describe(&gguf).unwrap();
+    (Decoder::load(&Cpu::new(), &gguf, &spec, precision).unwrap(), gguf)
 }
 
 /// A file of FLORES dev, one sentence a line; `None`, said loudly, where the data is not at hand.

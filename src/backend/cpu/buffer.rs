@@ -62,6 +62,11 @@ impl Buffer {
         self.len = len;
     }
 
+    /// Keeps the first `len` floats in use; the room stays.
+    pub fn shorten(&mut self, len: usize) {
+        self.len = self.len.min(len);
+    }
+
     /// The floats in use.
     pub fn values(&self) -> &[f32] {
         &self.values[..self.len]

@@ -39,6 +39,8 @@ pub struct Cpu<L: Lanes = Native> {
 pub(crate) struct Scratch {
     /// Rows on their way into an int8 product.
     pub(crate) quantized: QuantizedRows,
+    /// Rows on their way into a product with grouped weights.
+    pub(crate) grouped: gemm::grouped::GroupedRows,
     /// Scores of one query and head, then their softmax.
     pub(crate) scores: Vec<[f32; 4]>,
     /// Eight table rows, packed for one call.

@@ -58,6 +58,12 @@ impl Tensor {
         self.values_mut().get_mut(start..)?.get_mut(..columns)
     }
 
+    /// Keeps the first `rows` rows; their room stays.
+    pub fn truncate(&mut self, rows: usize) {
+        self.rows = self.rows.min(rows);
+        self.buffer.shorten(self.rows * self.columns);
+    }
+
     /// Adds `values`, `[columns]`, below the last row; false if their number is wrong.
     pub fn push_row(&mut self, values: &[f32]) -> bool {
         if values.len() != self.columns {

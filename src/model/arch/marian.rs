@@ -10,8 +10,8 @@ use crate::error::{Error, Result};
 use crate::formats::{marian::MarianFile, marian_config::MarianConfig};
 use crate::model::{
     ActivationKind, AttentionSpec, BlockSpec, EncoderDecoderSpec, LinearSpec, MatrixLayout,
-    MixerKind, MixerSpec, MlpSpec, NormSpec, OutputSpec, Positions, SpecialTokens, StackConfig,
-    StackSpec, SublayerNorms,
+    MixerKind, MixerSpec, MlpSpec, NormKind, NormSpec, OutputSpec, Positions, QkvSpec,
+    SpecialTokens, SsruSpec, StackConfig, StackSpec, SublayerNorms,
 };
 
 /// Marian's layer normalisation adds this to the variance.
@@ -209,8 +209,9 @@ impl<'a> Options<'a> {
                 },
                 causal: side == Side::Decoder,
                 activation: self.activation,
-                positions: self.positions,
+                positions: self.positions.clone(),
                 embedding_scale: libm::sqrtf(self.hidden_size as f32),
+                norm: NormKind::Layer,
                 norm_eps: NORM_EPS,
             },
             embedding: table.name.clone(),
@@ -226,16 +227,16 @@ impl<'a> Options<'a> {
         let recurrent = side == Side::Decoder && self.decoder_mixer == MixerKind::Ssru;
         let mixer = if recurrent {
             let name = format!("{prefix}_rnn");
-            MixerSpec::Ssru {
+            MixerSpec::Ssru(Box::new(SsruSpec {
                 input: self.square(&format!("{name}_W"), None),
                 forget: self.square(&format!("{name}_Wf"), Some(format!("{name}_bf"))),
                 out: self
                     .recurrent_projection
                     .then(|| self.square(&format!("{name}_Wo"), Some(format!("{name}_bo")))),
                 norms: self.norms(&format!("{name}_ln"), &format!("{name}_ffn_ln")),
-            }
+            }))
         } else {
-            MixerSpec::SelfAttention(self.attention(&format!("{prefix}_self")))
+            MixerSpec::SelfAttention(Box::new(self.attention(&format!("{prefix}_self"))))
         };
         let cross_attention =
             (side == Side::Decoder).then(|| self.attention(&format!("{prefix}_context")));
@@ -247,11 +248,14 @@ impl<'a> Options<'a> {
             |part: &str| self.square(&format!("{name}_W{part}"), Some(format!("{name}_b{part}")));
         let norm = format!("{name}_Wo_ln");
         AttentionSpec {
-            q: map("q"),
-            k: map("k"),
-            v: map("v"),
+            qkv: QkvSpec::Separate { q: map("q"), k: map("k"), v: map("v") },
             out: self.projection.then(|| map("o")),
             norms: self.norms(&norm, &norm),
+            head_norms: None,
+            rotary: None,
+            scale: 1.0 / libm::sqrtf((self.hidden_size / self.num_heads) as f32),
+            score_cap: None,
+            window: None,
         }
     }
 
@@ -269,7 +273,7 @@ impl<'a> Options<'a> {
                 linear(&format!("{name}_W{number}"), bias, width(index), width(number))
             })
             .collect();
-        MlpSpec { layers, norms: self.norms(&norm, &norm) }
+        MlpSpec { gate: None, layers, norms: self.norms(&norm, &norm) }
     }
 
     fn square(&self, weight: &str, bias: Option<String>) -> LinearSpec {
@@ -282,6 +286,7 @@ impl<'a> Options<'a> {
                 scale: format!("{before}_scale_pre"),
                 bias: Some(format!("{before}_bias_pre")),
             }),
+            output: None,
             after: self.postprocess.norm.then(|| NormSpec {
                 scale: format!("{after}_scale"),
                 bias: Some(format!("{after}_bias")),
@@ -368,6 +373,7 @@ impl Embeddings {
             // The selected rows of the output matrix have no name of their own when Marian measures them.
             activation_multiplier: vec!["none_QuantMultA".to_owned(), format!("{name}_QuantMultA")],
             vocab_size: target.rows,
+            cap: None,
         };
         Ok(Self { source, target, output })
     }

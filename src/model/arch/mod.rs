@@ -1,4 +1,6 @@
 //! One file an architecture: its configuration and tensor names mapped to a description, and nothing else.
 
+mod families;
+pub mod gguf;
 pub mod marian;
 mod marian_options;

@@ -112,6 +112,9 @@ impl Query<'_> {
         if let Some(q) = q.get(..head_dim) {
             score::<L>(q, k, self.kv.columns(), self.args.scale, scores);
         }
+        if let Some(cap) = self.args.score_cap {
+            math::soft_cap::<L>(scores.as_flattened_mut(), cap);
+        }
         // What pads the last four is −∞ now and 0 then.
         for pad in scores.as_flattened_mut().iter_mut().skip(n) {
             *pad = f32::NEG_INFINITY;

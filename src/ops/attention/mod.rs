@@ -13,6 +13,8 @@ pub enum Mask {
     None,
     /// Keys up to the query's own position: decoders.
     Causal,
+    /// As `Causal`, and of these only the last so many (sliding-window attention, Beltagy et al. 2020).
+    Window(usize),
 }
 
 impl Mask {
@@ -21,6 +23,7 @@ impl Mask {
         match self {
             Mask::None => true,
             Mask::Causal => key <= query,
+            Mask::Window(width) => key <= query && query - key < width,
         }
     }
 
@@ -29,6 +32,10 @@ impl Mask {
         match self {
             Mask::None => 0..kv_len,
             Mask::Causal => 0..kv_len.min(query.saturating_add(1)),
+            Mask::Window(width) => {
+                let end = kv_len.min(query.saturating_add(1));
+                query.saturating_add(1).saturating_sub(width).min(end)..end
+            }
         }
     }
 }
@@ -76,6 +83,8 @@ pub struct AttentionArgs<'a, T> {
     pub head_dim: usize,
     /// Factor of the scores, usually 1/√head_dim.
     pub scale: f32,
+    /// Scores become `cap · tanh(score / cap)` before the mask, which bounds them (Gemma Team 2024).
+    pub score_cap: Option<f32>,
     /// Which keys a query sees.
     pub mask: Mask,
     /// Heads whose weights are returned beside the result.
@@ -133,7 +142,7 @@ pub fn check<T>(
     Ok(longest)
 }
 
-/// For every query row and head: `scores[j] = scale · Σ_d q[d] · k[j, d]` over the visible keys j,
+/// For every query row and head: `scores[j] = scale · Σ_d q[d] · k[j, d]`, capped, over the visible keys j,
 /// `probs = softmax(scores)`, `y[d] = Σ_j probs[j] · v[j, d]`, in double precision; and the probs of the heads asked
 /// for. `values` gives the values and the number of columns of a tensor.
 pub fn reference<T>(
@@ -161,6 +170,10 @@ pub fn reference<T>(
                         .map(|d| at(args.q.tensor, row, q0 + d) * at(kv, key, k0 + d));
                     let visible = args.mask.visible(segment.past_len + i, j);
                     let score = products.sum::<f64>() * f64::from(args.scale);
+                    let score = args.score_cap.map_or(score, |cap| {
+                        let cap = f64::from(cap);
+                        cap * libm::tanh(score / cap)
+                    });
                     scores.push(if visible { score } else { f64::NEG_INFINITY });
                 }
                 let greatest = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);

@@ -1,43 +1,79 @@
-//! Embedding on the CPU. The table stays as it is in the file: int8 is not expanded.
+//! Embedding on the CPU. Tables are not expanded.
 
 use super::{check, check_table};
+use crate::backend::cpu::gemm::grouped::GroupedMatrix;
 use crate::backend::cpu::lanes::Lanes;
 use crate::backend::cpu::{Cpu, Tensor};
 use crate::error::Result;
+use crate::ops::linear::cpu::pack_blocks;
 use crate::ops::{TableSource, Weights};
 use std::sync::Arc;
 
 /// Rows looked up by id, shared with the output projections that are tied to them.
 #[derive(Debug, Clone)]
 pub struct CpuTable {
-    source: Arc<TableSource>,
+    table: Arc<Table>,
+}
+
+#[derive(Debug)]
+struct Table {
+    name: String,
+    rows: usize,
+    columns: usize,
+    values: TableValues,
+}
+
+/// The values of a table.
+#[derive(Debug)]
+pub(crate) enum TableValues {
+    /// As they are in the file.
+    Plain(Weights),
+    /// Packed for products, from which rows can be read as well.
+    Grouped(GroupedMatrix),
 }
 
 impl CpuTable {
     /// Keeps the table.
-    pub fn new(source: TableSource) -> Result<Self> {
+    pub fn new<L: Lanes>(source: TableSource) -> Result<Self> {
         check_table(&source)?;
-        Ok(Self { source: Arc::new(source) })
+        let TableSource { name, rows, columns, weights } = source;
+        let values = match weights {
+            Weights::Blocks { kind, bytes } => {
+                let width = columns / kind.values() * kind.bytes();
+                let row_of = |row: usize| bytes.get(row * width..(row + 1) * width);
+                TableValues::Grouped(pack_blocks::<L>(kind, columns, rows, None, row_of))
+            }
+            plain => TableValues::Plain(plain),
+        };
+        Ok(Self { table: Arc::new(Table { name, rows, columns, values }) })
     }
 
     /// Number of rows.
     pub fn rows(&self) -> usize {
-        self.source.rows
+        self.table.rows
     }
 
     /// Width of a row.
     pub fn columns(&self) -> usize {
-        self.source.columns
+        self.table.columns
     }
 
     /// Its name, for errors.
     pub fn name(&self) -> &str {
-        &self.source.name
+        &self.table.name
+    }
+
+    /// The values of a table of blocks.
+    pub(crate) fn grouped(&self) -> Option<&GroupedMatrix> {
+        match self.values() {
+            TableValues::Grouped(matrix) => Some(matrix),
+            TableValues::Plain(_) => None,
+        }
     }
 
     /// `[rows, columns]`.
-    pub fn weights(&self) -> &Weights {
-        &self.source.weights
+    pub(crate) fn values(&self) -> &TableValues {
+        &self.table.values
     }
 }
 
@@ -57,17 +93,22 @@ impl<L: Lanes> Cpu<L> {
         for (i, token) in tokens.iter().enumerate() {
             let Some(to) = y.row_mut(i) else { continue };
             if let Some(id) = *token {
-                let start = id as usize * columns;
-                match table.weights() {
-                    Weights::F32(values) => {
+                let (row, start) = (id as usize, id as usize * columns);
+                match table.values() {
+                    TableValues::Plain(Weights::F32(values)) => {
                         for (to, &from) in to.iter_mut().zip(&values[start..start + columns]) {
                             *to = from * scale;
                         }
                     }
-                    Weights::Int8 { values, multiplier } => {
+                    TableValues::Plain(Weights::Int8 { values, multiplier }) => {
                         for (to, &from) in to.iter_mut().zip(&values[start..start + columns]) {
                             *to = f32::from(from) / multiplier * scale;
                         }
+                    }
+                    TableValues::Plain(Weights::Blocks { .. }) => {} // these are grouped
+                    TableValues::Grouped(matrix) => {
+                        matrix.row::<L>(row, to);
+                        to.iter_mut().for_each(|to| *to *= scale);
                     }
                 }
             }

@@ -37,14 +37,23 @@ pub fn reference(
 ) -> Vec<f32> {
     let mut y = Vec::new();
     for (i, token) in tokens.iter().enumerate() {
-        for c in 0..table.columns {
-            let value = token.map_or(0.0, |id| {
-                let at = id as usize * table.columns + c;
-                match &table.weights {
-                    Weights::F32(values) => values[at],
-                    Weights::Int8 { values, multiplier } => f32::from(values[at]) / multiplier,
+        let mut row = vec![0.0; table.columns];
+        if let Some(id) = token {
+            let start = *id as usize * table.columns;
+            match &table.weights {
+                Weights::F32(values) => row.copy_from_slice(&values[start..][..table.columns]),
+                Weights::Int8 { values, multiplier } => {
+                    for (to, &from) in row.iter_mut().zip(&values[start..]) {
+                        *to = f32::from(from) / multiplier;
+                    }
                 }
-            });
+                Weights::Blocks { kind, bytes } => {
+                    let start = start / kind.values() * kind.bytes();
+                    kind.dequantize(&bytes[start..], &mut row);
+                }
+            }
+        }
+        for (c, value) in row.into_iter().enumerate() {
             let position = positions.map_or(0.0, |positions| positions[i * table.columns + c]);
             y.push(value * scale + position);
         }

@@ -1,13 +1,15 @@
 //! Linear maps on the CPU: weights packed at load, neighbours with equally quantised inputs as one matrix.
 
 use super::{check, mismatch};
+use crate::backend::cpu::blocks::BlockType;
+use crate::backend::cpu::gemm::grouped::GroupedMatrix;
 use crate::backend::cpu::gemm::{
     BLOCK, Finish, FloatMatrix, Floats, Int8Matrix, Output, pack_dequantized_block,
     pack_float_block,
 };
 use crate::backend::cpu::lanes::Lanes;
-use crate::backend::cpu::quantize::{QuantizedRows, RowQuant};
-use crate::backend::cpu::{Cpu, Tensor};
+use crate::backend::cpu::quantize::{RowForm, RowQuant};
+use crate::backend::cpu::{Cpu, Scratch, Tensor};
 use crate::error::Result;
 use crate::ops::{ActivationQuant, LinearPart, Weights};
 
@@ -32,12 +34,22 @@ struct Group {
 pub(crate) enum Matrix {
     Float(FloatMatrix),
     Int8(Int8Matrix),
+    Grouped(GroupedMatrix),
+    /// Multiplied with float32 rows.
+    GroupedFloat(GroupedMatrix),
+}
+
+/// What rows become before they meet a matrix.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Preparation {
+    Rows(RowQuant, RowForm),
+    Groups(usize),
 }
 
 /// How int8 rows are quantised; nothing for float32 products.
 pub(crate) fn row_quant(activation: ActivationQuant) -> Option<RowQuant> {
     match activation {
-        ActivationQuant::None => None,
+        ActivationQuant::None | ActivationQuant::PerGroup => None,
         ActivationQuant::Static(multiplier) => Some(RowQuant::Static(multiplier)),
         ActivationQuant::PerRow => Some(RowQuant::PerRow),
         ActivationQuant::Wide => Some(RowQuant::Wide),
@@ -50,7 +62,7 @@ impl CpuLinear {
         let out_features = check(in_features, parts)?;
         let mut groups = Vec::new();
         let mut column = 0;
-        for alike in parts.chunk_by(|a, b| a.activation == b.activation) {
+        for alike in parts.chunk_by(is_alike) {
             let matrix = pack_group::<L>(in_features, alike);
             let width = matrix.out_features();
             groups.push(Group { column, matrix });
@@ -65,6 +77,14 @@ impl CpuLinear {
     }
 }
 
+fn is_alike(a: &LinearPart, b: &LinearPart) -> bool {
+    let kind = |part: &LinearPart| match part.weights {
+        Weights::Blocks { kind, .. } => Some(kind),
+        _ => None,
+    };
+    a.activation == b.activation && kind(a) == kind(b)
+}
+
 fn pack_group<L: Lanes>(in_features: usize, parts: &[LinearPart]) -> Matrix {
     let mut rows = Vec::new();
     let mut bias = Vec::new();
@@ -75,12 +95,27 @@ fn pack_group<L: Lanes>(in_features: usize, parts: &[LinearPart]) -> Matrix {
             None => bias.resize(bias.len() + part.out_features, 0.0),
         }
     }
+    if let Some(LinearPart { weights: Weights::Blocks { kind, .. }, activation, .. }) =
+        parts.first()
+    {
+        let row_of = |row: usize| {
+            let (part, row) = rows.get(row)?;
+            let Weights::Blocks { bytes, .. } = &part.weights else { return None };
+            let width = in_features / kind.values() * kind.bytes();
+            bytes.get(row * width..(row + 1) * width)
+        };
+        let matrix = pack_blocks::<L>(*kind, in_features, rows.len(), Some(&bias), row_of);
+        return match activation {
+            ActivationQuant::None => Matrix::GroupedFloat(matrix),
+            _ => Matrix::Grouped(matrix),
+        };
+    }
     let range = |row: usize| row * in_features..(row + 1) * in_features;
     let quant = parts.first().and_then(|part| row_quant(part.activation));
     if let Some(quant) = quant {
         let rows = rows.iter().map(|&(part, row)| match &part.weights {
             Weights::Int8 { values, multiplier } => (&values[range(row)], *multiplier),
-            Weights::F32(_) => (&[][..], 1.0), // refused by `check`
+            _ => (&[][..], 1.0), // refused by `check`
         });
         return Matrix::Int8(Int8Matrix::pack::<L>(in_features, rows, Some(&bias), quant));
     }
@@ -93,6 +128,7 @@ fn pack_group<L: Lanes>(in_features: usize, parts: &[LinearPart]) -> Matrix {
                 Weights::Int8 { values, multiplier } => {
                     to.extend(values[range(row)].iter().map(|&w| f32::from(w) / multiplier));
                 }
+                Weights::Blocks { .. } => {} // packed above
             }
         }
         pack_float_block::<L>(floats.each_ref().map(Vec::as_slice), block);
@@ -100,11 +136,60 @@ fn pack_group<L: Lanes>(in_features: usize, parts: &[LinearPart]) -> Matrix {
     Matrix::Float(FloatMatrix::pack(in_features, rows.len(), Some(&bias), pack))
 }
 
+/// Packs rows of blocks, which `row_of` gives.
+pub(crate) fn pack_blocks<'a, L: Lanes>(
+    kind: BlockType,
+    in_features: usize,
+    out_features: usize,
+    bias: Option<&[f32]>,
+    row_of: impl Fn(usize) -> Option<&'a [u8]>,
+) -> GroupedMatrix {
+    GroupedMatrix::pack::<L>(in_features, out_features, kind.form(), bias, |row, groups| {
+        kind.unpack(row_of(row).unwrap_or(&[]), groups);
+    })
+}
+
 impl Matrix {
     pub(crate) fn out_features(&self) -> usize {
         match self {
             Matrix::Float(matrix) => matrix.out_features(),
             Matrix::Int8(matrix) => matrix.out_features(),
+            Matrix::Grouped(matrix) | Matrix::GroupedFloat(matrix) => matrix.out_features(),
+        }
+    }
+
+    fn preparation(&self) -> Option<Preparation> {
+        match self {
+            Matrix::Float(_) | Matrix::GroupedFloat(_) => None,
+            Matrix::Int8(matrix) => {
+                let (quant, form) = matrix.input();
+                Some(Preparation::Rows(quant, form))
+            }
+            Matrix::Grouped(matrix) => Some(Preparation::Groups(matrix.group_size())),
+        }
+    }
+
+    /// `input · Wᵀ + b` for rows `[rows, in_features]` that `scratch` holds prepared: as many columns as `output` is
+    /// wide, from the first of block `block` on, but at most `width`.
+    fn multiply_from<L: Lanes>(
+        &self,
+        block: usize,
+        input: &[f32],
+        scratch: &Scratch,
+        output: &mut Output<'_>,
+        width: usize,
+    ) {
+        match self {
+            Matrix::Float(matrix) => matrix.multiply_from::<L>(block, input, output, width),
+            Matrix::Int8(matrix) => {
+                matrix.multiply_from::<L>(block, &scratch.quantized, output, width);
+            }
+            Matrix::Grouped(matrix) => {
+                matrix.multiply_from::<L>(block, &scratch.grouped, output, width);
+            }
+            Matrix::GroupedFloat(matrix) => {
+                matrix.multiply_float_from::<L>(block, input, output, width);
+            }
         }
     }
 
@@ -167,7 +252,7 @@ impl<L: Lanes> Cpu<L> {
         let inputs = input.values().chunks((rows_each * weights.in_features).max(1));
         let outputs = output.values_mut().chunks_mut((rows_each * stride).max(1));
         self.share(inputs.zip(outputs), |(input, output), scratch| {
-            weights.multiply_rows::<L>(input, output, finish, &mut scratch.quantized);
+            weights.multiply_rows::<L>(input, output, finish, scratch);
         });
     }
 
@@ -176,30 +261,24 @@ impl<L: Lanes> Cpu<L> {
         let blocks = weights.out_features.div_ceil(BLOCK);
         let blocks_each = self.rows_each(blocks, BLOCK * weights.in_features);
         if blocks_each >= blocks {
-            let rows = &mut self.scratch.quantized;
-            return weights.multiply_rows::<L>(input, output, finish, rows);
+            return weights.multiply_rows::<L>(input, output, finish, &mut self.scratch);
         }
+        // The parts need what is prepared while `self` is lent to them.
+        let mut scratch = std::mem::take(&mut self.scratch);
+        let mut prepared = None;
         let mut rest = output;
         for group in &weights.groups {
             let (own, others) = rest.split_at_mut(group.matrix.out_features());
             rest = others;
-            // The parts need the rows while `self` is lent to them.
-            let mut rows = std::mem::take(&mut self.scratch.quantized);
-            if let Matrix::Int8(matrix) = &group.matrix {
-                let (quant, form) = matrix.input();
-                rows.quantize::<L>(input, weights.in_features, quant, form);
-            }
+            scratch.prepare::<L>(input, weights.in_features, &group.matrix, &mut prepared);
             let parts = own.chunks_mut(blocks_each * BLOCK).enumerate();
             self.share(parts, |(index, values), _| {
                 let (first, stride) = (*index * blocks_each, values.len());
                 let mut output = Output { values, stride, column: 0, finish };
-                match &group.matrix {
-                    Matrix::Float(matrix) => matrix.multiply_from::<L>(first, input, &mut output),
-                    Matrix::Int8(matrix) => matrix.multiply_from::<L>(first, &rows, &mut output),
-                }
+                group.matrix.multiply_from::<L>(first, input, &scratch, &mut output, stride);
             });
-            self.scratch.quantized = rows;
         }
+        self.scratch = scratch;
     }
 }
 
@@ -210,23 +289,37 @@ impl CpuLinear {
         input: &[f32],
         output: &mut [f32],
         finish: Finish,
-        rows: &mut QuantizedRows,
+        scratch: &mut Scratch,
     ) {
-        let mut quantized = None;
+        let mut prepared = None;
         for group in &self.groups {
             let (stride, column) = (self.out_features, group.column);
             let mut output = Output { values: output, stride, column, finish };
-            match &group.matrix {
-                Matrix::Float(matrix) => matrix.multiply::<L>(input, &mut output),
-                Matrix::Int8(matrix) => {
-                    let (quant, form) = matrix.input();
-                    if quantized != Some((quant, form)) {
-                        rows.quantize::<L>(input, self.in_features, quant, form);
-                        quantized = Some((quant, form));
-                    }
-                    matrix.multiply::<L>(rows, &mut output);
-                }
+            scratch.prepare::<L>(input, self.in_features, &group.matrix, &mut prepared);
+            let width = group.matrix.out_features();
+            group.matrix.multiply_from::<L>(0, input, scratch, &mut output, width);
+        }
+    }
+}
+
+impl Scratch {
+    /// Brings rows to the form that `matrix` reads, unless they are in it: `prepared` says what was done last.
+    fn prepare<L: Lanes>(
+        &mut self,
+        input: &[f32],
+        in_features: usize,
+        matrix: &Matrix,
+        prepared: &mut Option<Preparation>,
+    ) {
+        let Some(wanted) = matrix.preparation() else { return };
+        if prepared.replace(wanted) == Some(wanted) {
+            return;
+        }
+        match wanted {
+            Preparation::Rows(quant, form) => {
+                self.quantized.quantize::<L>(input, in_features, quant, form);
             }
+            Preparation::Groups(size) => self.grouped.quantize::<L>(input, in_features, size),
         }
     }
 }

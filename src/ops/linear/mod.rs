@@ -36,6 +36,12 @@ pub fn check_weights(
             }
             values.len()
         }
+        Weights::Blocks { kind, bytes } => {
+            if !columns.is_multiple_of(kind.values()) {
+                return Err(mismatch(name, format!("rows of whole blocks of {kind:?}"), columns));
+            }
+            bytes.len() / kind.bytes() * kind.values()
+        }
     };
     if got != expected {
         return Err(mismatch(name, [rows, columns], format!("{got} values")));
@@ -47,6 +53,10 @@ pub fn check_weights(
     }
     match (weights, activation) {
         (_, ActivationQuant::None) => Ok(()),
+        (Weights::Blocks { .. }, ActivationQuant::PerGroup) => Ok(()),
+        (Weights::Blocks { .. }, _) | (_, ActivationQuant::PerGroup) => {
+            Err(mismatch(name, "activations by group for blocks, and only there", activation))
+        }
         (Weights::F32(_), _) => Err(mismatch(name, "int8 weights for int8 activations", "float32")),
         (_, ActivationQuant::Static(alpha)) if !alpha.is_finite() || alpha <= 0.0 => {
             Err(mismatch(name, "a positive activation multiplier", alpha))
@@ -75,7 +85,8 @@ pub fn check(in_features: usize, parts: &[LinearPart]) -> Result<usize> {
 /// `y[r, o] = Σ_k x[r, k] · w[o, k] + b[o]` for `input` `[rows, in_features]`; the parts' columns lie side by side.
 ///
 /// Int8: `Σ_k q[r, k] · w[o, k]` in integers, `q = clamp(round_half_even(x · alpha), ±127)`, times
-/// 1 / (alpha · multiplier). Int8 weights with float32 activations: `w = int8 / multiplier`.
+/// 1 / (alpha · multiplier). Int8 weights with float32 activations: `w = int8 / multiplier`. Blocks: `w` as their format
+/// says, `x` as it is or rounded in its group, and sums in double precision.
 pub fn reference(input: &[f32], in_features: usize, parts: &[LinearPart]) -> Vec<f32> {
     let mut output = Vec::new();
     for x in input.chunks(in_features.max(1)) {
@@ -96,6 +107,17 @@ pub fn reference_dot(x: &[f32], weights: &Weights, o: usize, activation: Activat
         Weights::F32(values) => {
             return x.iter().zip(&values[range]).fold(0.0, |sum, (x, w)| sum + x * w);
         }
+        Weights::Blocks { kind, bytes } => {
+            let width = x.len() / kind.values() * kind.bytes();
+            let mut weights = vec![0.0; x.len()];
+            kind.dequantize(&bytes[o * width..][..width], &mut weights);
+            let rounded = match activation {
+                ActivationQuant::None => x.iter().map(|&x| f64::from(x)).collect(),
+                _ => rounded(x, kind.form().size),
+            };
+            let products = rounded.into_iter().zip(weights).map(|(x, w)| x * f64::from(w));
+            return products.sum::<f64>() as f32;
+        }
         Weights::Int8 { values, multiplier } => (&values[range], *multiplier),
     };
     let limit = match activation {
@@ -108,7 +130,7 @@ pub fn reference_dot(x: &[f32], weights: &Weights, o: usize, activation: Activat
             return products.fold(0.0, |sum, product| sum + product);
         }
         ActivationQuant::Static(alpha) => (alpha, 1.0 / (alpha * multiplier)),
-        ActivationQuant::PerRow | ActivationQuant::Wide => {
+        ActivationQuant::PerRow | ActivationQuant::Wide | ActivationQuant::PerGroup => {
             let greatest = x.iter().fold(0.0f32, |greatest, x| greatest.max(x.abs()));
             let alpha = if greatest > 0.0 { limit / greatest } else { 0.0 };
             let row_scale = if alpha > 0.0 { 1.0 / alpha } else { 0.0 };
@@ -121,4 +143,22 @@ pub fn reference_dot(x: &[f32], weights: &Weights, o: usize, activation: Activat
         sum += q * i32::from(w);
     }
     sum as f32 * scale
+}
+
+/// A row as products of blocks see it: each group of `size` rounded to integers of at most 127, or, where it holds a
+/// value more than four times the root of the row's mean square, of 127 · 128.
+fn rounded(x: &[f32], size: usize) -> Vec<f64> {
+    let squares: f64 = x.iter().map(|&x| f64::from(x) * f64::from(x)).sum();
+    let limit = 4.0 * (squares / x.len() as f64).sqrt();
+    let group = |group: &[f32]| -> Vec<f64> {
+        let greatest = group.iter().fold(0.0f32, |greatest, x| greatest.max(x.abs()));
+        let fine = if f64::from(greatest) > limit { 128.0 } else { 1.0 };
+        let multiplier = fine * (127.0 / greatest);
+        if !multiplier.is_finite() {
+            return vec![0.0; group.len()];
+        }
+        let round = |x: &f32| f64::from((x * multiplier).round_ties_even()) / f64::from(multiplier);
+        group.iter().map(round).collect()
+    };
+    x.chunks(size).flat_map(group).collect()
 }

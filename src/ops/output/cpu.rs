@@ -1,6 +1,7 @@
 //! The output projection on the CPU: chosen rows are packed, the whole table is multiplied as it lies.
 
 use super::check;
+use crate::backend::cpu::gemm::grouped::GroupedMatrix;
 use crate::backend::cpu::gemm::{
     BLOCK, Finish, Floats, Output, multiply_float, multiply_int8, pack_dequantized_block,
     pack_float_block,
@@ -9,7 +10,7 @@ use crate::backend::cpu::lanes::Lanes;
 use crate::backend::cpu::quantize::RowForm;
 use crate::backend::cpu::{Cpu, Scratch, Tensor};
 use crate::error::Result;
-use crate::ops::embed::cpu::CpuTable;
+use crate::ops::embed::cpu::{CpuTable, TableValues};
 use crate::ops::linear::cpu::{Matrix, row_quant};
 use crate::ops::linear::mismatch;
 use crate::ops::{ActivationQuant, Weights};
@@ -43,7 +44,12 @@ impl CpuOutput {
         barred: &[u32],
     ) -> Result<Self> {
         let shape = [table.rows(), table.columns()];
-        check(table.name(), shape, table.weights(), bias, activation, ids)?;
+        match table.values() {
+            TableValues::Plain(weights) => {
+                check(table.name(), shape, weights, bias, activation, ids)?;
+            }
+            TableValues::Grouped(_) => check_grouped(table, bias, activation, ids)?,
+        }
         let columns = table.columns();
         let rows = match ids {
             None => {
@@ -54,14 +60,17 @@ impl CpuOutput {
                 let bias: Option<Vec<f32>> =
                     bias.map(|bias| ids.iter().map(|&id| bias[id as usize]).collect());
                 let bias = bias.as_deref();
-                Rows::Packed(match table.weights() {
-                    Weights::F32(values) => {
+                Rows::Packed(match table.values() {
+                    TableValues::Plain(Weights::F32(values)) => {
                         let rows: Vec<_> = ids.iter().map(|id| &values[range(id)]).collect();
                         Matrix::pack_float_rows::<L>(columns, &rows, bias)
                     }
-                    Weights::Int8 { values, multiplier } => {
+                    TableValues::Plain(Weights::Int8 { values, multiplier }) => {
                         let rows: Vec<_> = ids.iter().map(|id| &values[range(id)]).collect();
                         Matrix::pack_int8_rows::<L>(columns, &rows, *multiplier, bias, activation)
+                    }
+                    TableValues::Plain(Weights::Blocks { .. }) | TableValues::Grouped(_) => {
+                        return Err(mismatch("output projection", "all rows of blocks", ids.len()));
                     }
                 })
             }
@@ -106,7 +115,20 @@ impl<L: Lanes> Cpu<L> {
     ) -> Tensor {
         let mut logits = Tensor::stale(rows.len(), output.candidates);
         match output.rows_of(hidden, &rows) {
-            Some(input) => output.multiply::<L>(input, logits.values_mut(), &mut self.scratch),
+            Some(input) => match output.grouped() {
+                Some(table) if rows.len() == 1 => {
+                    self.grouped_logits(input, &table, logits.values_mut());
+                }
+                _ => {
+                    let (columns, stride) = (output.columns, output.candidates);
+                    let rows_each = self.rows_each(rows.len(), columns.saturating_mul(stride));
+                    let inputs = input.chunks((rows_each * columns).max(1));
+                    let to = logits.values_mut().chunks_mut((rows_each * stride).max(1));
+                    self.share(inputs.zip(to), |(input, logits), scratch| {
+                        output.multiply::<L>(input, logits, scratch);
+                    });
+                }
+            },
             None => {
                 let expected = [rows.end, output.columns];
                 self.record_fault(mismatch("logits", expected, [hidden.rows(), hidden.columns()]));
@@ -115,9 +137,71 @@ impl<L: Lanes> Cpu<L> {
         }
         logits
     }
+
+    /// Logits of one row over a whole table of blocks, whose rows threads share.
+    fn grouped_logits(&mut self, input: &[f32], table: &Grouped<'_>, logits: &mut [f32]) {
+        let matrix = table.matrix;
+        let blocks_each =
+            self.rows_each(matrix.out_features().div_ceil(BLOCK), BLOCK * matrix.in_features());
+        let mut scratch = std::mem::take(&mut self.scratch);
+        table.prepare::<L>(input, &mut scratch);
+        let parts = logits.chunks_mut(blocks_each * BLOCK).enumerate();
+        self.share(parts, |(index, values), _| {
+            let (first, stride) = (*index * blocks_each, values.len());
+            let mut to = Output { values, stride, column: 0, finish: Finish::Store };
+            table.multiply_from::<L>(first, input, &scratch, &mut to, stride);
+        });
+        table.add_bias(logits);
+        self.scratch = scratch;
+    }
+}
+
+/// A whole table of blocks, and how the rows that meet it are treated.
+struct Grouped<'a> {
+    matrix: &'a GroupedMatrix,
+    bias: Option<&'a [f32]>,
+    activation: ActivationQuant,
+}
+
+impl Grouped<'_> {
+    fn prepare<L: Lanes>(&self, input: &[f32], scratch: &mut Scratch) {
+        if self.activation != ActivationQuant::None {
+            let size = self.matrix.group_size();
+            scratch.grouped.quantize::<L>(input, self.matrix.in_features(), size);
+        }
+    }
+
+    fn multiply_from<L: Lanes>(
+        &self,
+        block: usize,
+        input: &[f32],
+        scratch: &Scratch,
+        output: &mut Output<'_>,
+        width: usize,
+    ) {
+        if self.activation == ActivationQuant::None {
+            self.matrix.multiply_float_from::<L>(block, input, output, width);
+        } else {
+            self.matrix.multiply_from::<L>(block, &scratch.grouped, output, width);
+        }
+    }
+
+    /// Adds the bias to whole rows of logits.
+    fn add_bias(&self, logits: &mut [f32]) {
+        let Some(bias) = self.bias else { return };
+        for row in logits.chunks_exact_mut(bias.len().max(1)) {
+            row.iter_mut().zip(bias).for_each(|(y, bias)| *y += bias);
+        }
+    }
 }
 
 impl CpuOutput {
+    fn grouped(&self) -> Option<Grouped<'_>> {
+        let Rows::Whole { table, bias, activation } = &self.rows else { return None };
+        let matrix = table.grouped()?;
+        Some(Grouped { matrix, bias: bias.as_deref(), activation: *activation })
+    }
+
     /// The rows `rows` of `hidden`, if it has them and they are as wide as the table's.
     pub(crate) fn rows_of<'a>(&self, hidden: &'a Tensor, rows: &Range<usize>) -> Option<&'a [f32]> {
         let columns = hidden.columns();
@@ -136,6 +220,7 @@ impl CpuOutput {
         let mut to = Output { values: logits, stride, column: 0, finish: Finish::Store };
         match &self.rows {
             Rows::Packed(Matrix::Float(matrix)) => matrix.multiply::<L>(input, &mut to),
+            Rows::Packed(Matrix::Grouped(_) | Matrix::GroupedFloat(_)) => {} // refused by `prepare`
             Rows::Packed(Matrix::Int8(matrix)) => {
                 let quantized = &mut scratch.quantized;
                 let (quant, form) = matrix.input();
@@ -159,9 +244,16 @@ fn whole_table<L: Lanes>(
     scratch: &mut Scratch,
 ) {
     let columns = table.columns();
-    if let (Weights::Int8 { values, multiplier }, Some(quant)) =
-        (table.weights(), row_quant(activation))
-    {
+    let weights = match table.values() {
+        TableValues::Plain(weights) => weights,
+        TableValues::Grouped(matrix) => {
+            let table = Grouped { matrix, bias, activation };
+            table.prepare::<L>(input, scratch);
+            table.multiply_from::<L>(0, input, scratch, output, matrix.out_features());
+            return table.add_bias(output.values);
+        }
+    };
+    if let (Weights::Int8 { values, multiplier }, Some(quant)) = (weights, row_quant(activation)) {
         let rows = &mut scratch.quantized;
         rows.quantize::<L>(input, columns, quant, RowForm::Words);
         return multiply_int8::<L>(rows, columns, values, *multiplier, bias, quant, output);
@@ -174,7 +266,8 @@ fn whole_table<L: Lanes>(
         let width = (table.rows() - first).min(BLOCK);
         let range = first * columns..(first + width) * columns;
         let size = columns.max(1);
-        match table.weights() {
+        match weights {
+            Weights::Blocks { .. } => return, // these are grouped
             Weights::F32(values) => {
                 let mut rows = values[range].chunks_exact(size);
                 let rows = std::array::from_fn(|_| rows.next().unwrap_or(&[]));
@@ -194,5 +287,23 @@ fn whole_table<L: Lanes>(
         }
         output.column = first;
         multiply_float::<L>(input, columns, width, block, &[eight_bias], output);
+    }
+}
+
+fn check_grouped(
+    table: &CpuTable,
+    bias: Option<&[f32]>,
+    activation: ActivationQuant,
+    ids: Option<&[u32]>,
+) -> Result<()> {
+    if ids.is_some() {
+        return Err(mismatch("output projection", "all rows of a table of blocks", "some"));
+    }
+    if bias.is_some_and(|bias| bias.len() != table.rows()) {
+        return Err(mismatch(table.name(), table.rows(), bias.map(<[f32]>::len)));
+    }
+    match activation {
+        ActivationQuant::None | ActivationQuant::PerGroup => Ok(()),
+        other => Err(mismatch(table.name(), "activations as they are or by group", other)),
     }
 }

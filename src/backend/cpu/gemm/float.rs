@@ -46,9 +46,15 @@ impl FloatMatrix {
         );
     }
 
-    /// As [`FloatMatrix::multiply`], as many columns as `output` is wide, from the first of block `block` on.
-    pub fn multiply_from<L: Lanes>(&self, block: usize, input: &[f32], output: &mut Output<'_>) {
-        let columns = output.stride.min(self.out_features.saturating_sub(block * BLOCK));
+    /// As [`FloatMatrix::multiply`], at most `width` columns from the first of block `block` on.
+    pub fn multiply_from<L: Lanes>(
+        &self,
+        block: usize,
+        input: &[f32],
+        output: &mut Output<'_>,
+        width: usize,
+    ) {
+        let columns = width.min(self.out_features.saturating_sub(block * BLOCK));
         let all = block..block + columns.div_ceil(BLOCK);
         let (Some(bias), Some(blocks)) = (
             self.bias.get(all.clone()),

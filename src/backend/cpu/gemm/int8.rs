@@ -81,15 +81,16 @@ impl Int8Matrix {
         self.multiply_part::<L>(0, self.out_features, input, output);
     }
 
-    /// As [`Int8Matrix::multiply`], as many columns as `output` is wide, from the first of block `block` on.
+    /// As [`Int8Matrix::multiply`], at most `width` columns from the first of block `block` on.
     pub fn multiply_from<L: Lanes>(
         &self,
         block: usize,
         input: &QuantizedRows,
         output: &mut Output<'_>,
+        width: usize,
     ) {
         let left = self.out_features.saturating_sub(block * BLOCK);
-        self.multiply_part::<L>(block, output.stride.min(left), input, output);
+        self.multiply_part::<L>(block, width.min(left), input, output);
     }
 
     fn multiply_part<L: Lanes>(

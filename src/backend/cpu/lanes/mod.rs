@@ -84,6 +84,8 @@ pub trait Lanes: Copy + Debug + 'static {
     fn shl<const N: u32>(a: Self::I32) -> Self::I32;
     /// `a >> N`, zeros coming in.
     fn shr<const N: u32>(a: Self::I32) -> Self::I32;
+    /// `a >> N`, copies of the sign coming in.
+    fn asr<const N: u32>(a: Self::I32) -> Self::I32;
     /// Rounded to nearest.
     fn to_f32(a: Self::I32) -> Self::F32;
     /// Rows become columns.

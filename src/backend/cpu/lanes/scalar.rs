@@ -113,6 +113,10 @@ impl<R: ByteRule> Lanes for Scalar<R> {
         a.map(|x| x.cast_unsigned().wrapping_shr(N).cast_signed())
     }
     #[inline(always)]
+    fn asr<const N: u32>(a: [i32; 4]) -> [i32; 4] {
+        a.map(|x| x.wrapping_shr(N))
+    }
+    #[inline(always)]
     fn to_f32(a: [i32; 4]) -> [f32; 4] {
         a.map(|x| x as f32)
     }

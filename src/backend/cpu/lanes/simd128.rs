@@ -103,6 +103,10 @@ impl Lanes for Simd128 {
         u32x4_shr(a, N)
     }
     #[inline(always)]
+    fn asr<const N: u32>(a: v128) -> v128 {
+        i32x4_shr(a, N)
+    }
+    #[inline(always)]
     fn to_f32(a: v128) -> v128 {
         f32x4_convert_i32x4(a)
     }

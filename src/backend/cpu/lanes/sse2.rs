@@ -113,6 +113,10 @@ impl Lanes for Sse2 {
         sse2!(_mm_srl_epi32(a, _mm_cvtsi32_si128(N.cast_signed())))
     }
     #[inline(always)]
+    fn asr<const N: u32>(a: __m128i) -> __m128i {
+        sse2!(_mm_sra_epi32(a, _mm_cvtsi32_si128(N.cast_signed())))
+    }
+    #[inline(always)]
     fn to_f32(a: __m128i) -> __m128 {
         sse2!(_mm_cvtepi32_ps(a))
     }

@@ -121,6 +121,7 @@ fn nibbles_by_hand<L: Lanes>() {
     let table: [i8; 16] = std::array::from_fn(|i| 100 - 7 * i as i8);
     let chosen = get(L::look_up(L::load_bytes(&table), low));
     assert_eq!(chosen[..6], [93, 79, -5, 100, -5, -5], "{}", L::NAME);
+    assert_eq!(get_i32::<L>(L::asr::<4>(L::splat_i32(-33))), [-3; 4], "{}", L::NAME);
     assert_eq!(get_i32::<L>(L::shr::<4>(L::splat_i32(-1))), [0x0fff_ffff; 4], "{}", L::NAME);
 }
 

@@ -181,8 +181,8 @@ impl GroupedMatrix {
         size_of_val(&*self.codes) + size_of_val(&*self.scales) + size_of_val(&*self.mins)
     }
 
-    /// `input · Wᵀ + b` for rows that were quantised in groups of [`GroupedMatrix::group_size`]: as many columns as
-    /// `output` is wide, from the first of block `block` on.
+    /// `input · Wᵀ + b` for rows that were quantised in groups of [`GroupedMatrix::group_size`]: at most `width` columns
+    /// from the first of block `block` on.
     pub fn multiply_from<L: Lanes>(
         &self,
         block: usize,

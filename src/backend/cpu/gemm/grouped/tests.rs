@@ -76,7 +76,9 @@ impl Case {
         let weights = (0..groups * out_features).map(|_| group(form, &mut next)).collect();
         let mut float = || (next() % 65_536) as f32 / 16_384.0 - 2.0;
         let columns = groups * form.size;
-        let input = (0..rows * columns).map(|_| float()).collect();
+        // Every fiftieth is far from the others.
+        let outlier = |i: usize| if i % 50 == 7 { 40.0 } else { 1.0 };
+        let input = (0..rows * columns).map(|i| outlier(i) * float()).collect();
         let bias = (0..out_features).map(|_| float()).collect();
         Self { form, rows, columns, out_features, weights, input, bias }
     }
@@ -109,15 +111,21 @@ impl Case {
         value(self.form, group, k % self.form.size)
     }
 
-    /// In double precision; the input as it is, or rounded to the int8 of its group.
+    /// In double precision; the input as it is, or rounded to the integers of its group: to 127, and where it holds more
+    /// than four times the root of the row's mean square to 127 · 128.
     fn reference(&self, is_float: bool) -> Vec<f64> {
         let mut input: Vec<f64> = self.input.iter().map(|&x| x.into()).collect();
-        for group in input.chunks_mut(self.form.size).filter(|_| !is_float) {
-            let greatest = group.iter().fold(0.0f64, |greatest, x| greatest.max(x.abs()));
-            let multiplier = f64::from(127.0 / greatest as f32);
-            for x in group {
-                let rounded = (*x as f32 * multiplier as f32).round_ties_even();
-                *x = f64::from(rounded) / multiplier;
+        for row in input.chunks_mut(self.columns).filter(|_| !is_float) {
+            let squares: f64 = row.iter().map(|x| x * x).sum();
+            let limit = 4.0 * (squares / self.columns as f64).sqrt();
+            for group in row.chunks_mut(self.form.size) {
+                let greatest = group.iter().fold(0.0f64, |greatest, x| greatest.max(x.abs()));
+                let fine = if greatest > limit { 128.0 } else { 1.0 };
+                let multiplier = fine * 127.0 / greatest as f32;
+                for x in group {
+                    let rounded = (*x as f32 * multiplier).round_ties_even();
+                    *x = f64::from(rounded) / f64::from(multiplier);
+                }
             }
         }
         let mut y = Vec::new();

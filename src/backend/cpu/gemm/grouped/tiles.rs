@@ -1,6 +1,7 @@
 //! Products of tiles: of codes with quantised rows, and of the weights that they stand for with float32 rows.
 
 use super::decode::Decode;
+use super::rows::GroupedRow;
 use super::{GroupedMatrix, GroupedRows, Sixteen};
 use crate::backend::cpu::gemm::Tile;
 use crate::backend::cpu::lanes::Lanes;
@@ -31,7 +32,10 @@ impl<L: Lanes, D: Decode<L>> Tile<L> for CodeTiles<'_, D> {
                 let at = (self.block + block + b) * groups + g;
                 let codes = &matrix.codes[at * quads * D::VECTORS..][..quads * D::VECTORS];
                 let x = rows.map(|row| &row.fours[g * quads..][..quads]);
-                let sums = group_sums::<L, D, R>(self.decode, codes, x);
+                let mut sums = group_sums::<L, D, R>(self.decode, codes, x);
+                if rows.iter().any(|row| row.is_fine[g]) {
+                    add_rests::<L, D, R>(self.decode, codes, rows, g, &mut sums);
+                }
                 let scale = &matrix.scales[at];
                 let min = matrix.mins.get(at);
                 for ((row, sums), totals) in rows.iter().zip(sums).zip(&mut totals) {
@@ -82,6 +86,27 @@ fn group_sums<L: Lanes, D: Decode<L>, const R: usize>(
         }
     }
     lower
+}
+
+/// To the sums of the rows whose group `g` is fine: 128 times what they are, and what was left.
+#[cold]
+fn add_rests<L: Lanes, D: Decode<L>, const R: usize>(
+    decode: D,
+    codes: &[Sixteen],
+    rows: [GroupedRow<'_>; R],
+    g: usize,
+    sums: &mut [[L::I32; 2]; R],
+) {
+    let quads = codes.len() / D::VECTORS;
+    let x = rows.map(|row| &row.rests[g * quads..][..quads]);
+    let rests = group_sums::<L, D, R>(decode, codes, x);
+    for ((row, sums), rests) in rows.iter().zip(sums).zip(rests) {
+        if row.is_fine[g] {
+            for (sum, rest) in sums.iter_mut().zip(rests) {
+                *sum = L::add_i32(L::shl::<7>(*sum), rest);
+            }
+        }
+    }
 }
 
 /// The weights of a quad: for each of its four inputs, columns 0 to 3 and 4 to 7.

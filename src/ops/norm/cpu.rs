@@ -1,4 +1,4 @@
-//! Layer normalisation on the CPU: two passes for the moments, one for the result, in place.
+//! Normalisation on the CPU: a pass for each moment, one for the result, in place.
 
 use super::check;
 use crate::backend::cpu::lanes::Lanes;
@@ -6,14 +6,15 @@ use crate::backend::cpu::math;
 use crate::backend::cpu::{Cpu, Tensor};
 use crate::error::Result;
 use crate::ops::linear::mismatch;
-use crate::ops::{NormSource, Residual};
+use crate::ops::{NormKind, NormSource, Residual};
 
 /// What an element costs, in multiply–adds of a product.
 const COST: usize = 16;
 
-/// A layer normalisation; vectors are padded to whole lanes.
+/// A normalisation; vectors are padded to whole lanes.
 #[derive(Debug)]
 pub struct CpuNorm {
+    kind: NormKind,
     columns: usize,
     scale: Vec<[f32; 4]>,
     bias: Vec<[f32; 4]>,
@@ -33,14 +34,28 @@ impl CpuNorm {
             padded
         };
         let bias = source.bias.as_deref().unwrap_or(&[]);
-        Ok(Self { columns, scale: pad(&source.scale), bias: pad(bias), eps: source.eps })
+        Ok(Self {
+            kind: source.kind,
+            columns,
+            scale: pad(&source.scale),
+            bias: pad(bias),
+            eps: source.eps,
+        })
+    }
+
+    /// Width of the rows.
+    pub fn columns(&self) -> usize {
+        self.columns
     }
 
     /// Normalises one row of `columns` values.
     #[inline(always)]
-    fn normalize_row<L: Lanes>(&self, row: &mut [f32]) {
+    pub fn normalize_row<L: Lanes>(&self, row: &mut [f32]) {
         let n = self.columns as f32;
-        let mean = math::sum::<L>(row, 0.0, |x| x) / n;
+        let mean = match self.kind {
+            NormKind::Layer => math::sum::<L>(row, 0.0, |x| x) / n,
+            NormKind::Rms => 0.0,
+        };
         let centre = L::splat(mean);
         let squares = math::sum::<L>(row, mean, |x| {
             let d = L::sub(x, centre);
@@ -74,7 +89,7 @@ impl<L: Lanes> Cpu<L> {
     /// Normalises every row of `x` in place.
     pub(crate) fn apply_norm(&mut self, x: &mut Tensor, norm: &CpuNorm) {
         if x.columns() != norm.columns {
-            return self.record_fault(mismatch("layer norm", norm.columns, x.columns()));
+            return self.record_fault(mismatch("norm", norm.columns, x.columns()));
         }
         if norm.columns > 0 {
             let rows_each = self.rows_each(x.rows(), COST * norm.columns);

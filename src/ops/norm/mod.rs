@@ -1,29 +1,32 @@
-//! Layer normalisation (Ba et al. 2016): checks and reference.
+//! Normalisation of rows, by mean and variance or by the root of the mean square: checks and reference.
 
 pub mod cpu;
 
-use super::NormSource;
 use super::linear::mismatch;
+use super::{NormKind, NormSource};
 use crate::error::Result;
 
 /// Checks the lengths of a normalisation's vectors.
 pub fn check(source: &NormSource) -> Result<()> {
     match &source.bias {
         Some(bias) if bias.len() != source.scale.len() => {
-            Err(mismatch("layer norm", source.scale.len(), bias.len()))
+            Err(mismatch("norm", source.scale.len(), bias.len()))
         }
         _ => Ok(()),
     }
 }
 
 /// `y[r, c] = (x[r, c] − mean) / √(variance + eps) · scale[c] + bias[c]`, mean and variance over the row `r`
-/// (divided by the number of columns), in double precision.
+/// (divided by the number of columns), in double precision; with [`NormKind::Rms`] the mean counts as 0.
 pub fn reference(x: &[f32], norm: &NormSource) -> Vec<f32> {
     let columns = norm.scale.len();
     let mut y = Vec::new();
     for row in x.chunks(columns.max(1)) {
         let n = columns as f64;
-        let mean = row.iter().map(|&x| f64::from(x)).sum::<f64>() / n;
+        let mean = match norm.kind {
+            NormKind::Layer => row.iter().map(|&x| f64::from(x)).sum::<f64>() / n,
+            NormKind::Rms => 0.0,
+        };
         let variance = row.iter().map(|&x| (f64::from(x) - mean).powi(2)).sum::<f64>() / n;
         let inverse = 1.0 / (variance + f64::from(norm.eps)).sqrt();
         for (c, &x) in row.iter().enumerate() {

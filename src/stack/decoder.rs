@@ -1,0 +1,89 @@
+//! A decoder-only model: one stack of the block, causal, without an encoder to look at, and an output projection.
+
+use super::kv_cache::DecoderState;
+use super::load::{Loader, Precision};
+use super::transformer::{DecoderInput, Transformer};
+use crate::error::Result;
+use crate::formats::TensorFile;
+use crate::model::DecoderSpec;
+use crate::ops::Ops;
+use std::{ops::Range, rc::Rc};
+
+/// A loaded decoder-only model.
+pub struct Decoder<O: Ops> {
+    stack: Transformer<O>,
+    output: O::OutputProjection,
+    logit_cap: Option<f32>,
+    context_len: usize,
+    vocab_size: usize,
+}
+
+impl<O: Ops> Decoder<O> {
+    /// Loads the model `spec` describes from `file`.
+    pub fn load(
+        ops: &O,
+        file: &dyn TensorFile,
+        spec: &DecoderSpec,
+        precision: Precision,
+    ) -> Result<Self> {
+        let load = Loader::new(ops, file, precision);
+        load.require(&spec.tensor_names())?;
+        let (stack, output) = (&spec.stack, &spec.output);
+        let hidden_size = stack.config.hidden_size;
+        // The tables first: what reading them takes is there for the blocks then.
+        let table = Rc::new(load.table(&stack.embedding, stack.vocab_size, hidden_size)?);
+        let output_table = if output.table == stack.embedding {
+            Rc::clone(&table)
+        } else {
+            Rc::new(load.output_table(output, hidden_size)?)
+        };
+        let bias =
+            output.bias.as_deref().map(|bias| load.vector(bias, output.vocab_size)).transpose()?;
+        let activation = load.output_activation(output)?;
+        Ok(Self {
+            output: ops.output_projection(&output_table, bias.as_deref(), activation, None, &[])?,
+            stack: Transformer::load(&load, stack, table)?,
+            logit_cap: output.cap,
+            context_len: spec.context_len,
+            vocab_size: output.vocab_size,
+        })
+    }
+
+    /// Positions it was trained for.
+    pub fn context_len(&self) -> usize {
+        self.context_len
+    }
+
+    /// Tokens there are.
+    pub fn vocab_size(&self) -> usize {
+        self.vocab_size
+    }
+
+    /// The memory of a sequence of which nothing was seen.
+    pub fn start(&self, ops: &mut O) -> DecoderState<O> {
+        self.stack.empty_state(ops, 1)
+    }
+
+    /// Reads `tokens` after what `state` has seen: `[tokens, hidden_size]`. All at once or one after the other, the
+    /// result is the same.
+    pub fn forward(
+        &self,
+        ops: &mut O,
+        state: &mut DecoderState<O>,
+        tokens: &[u32],
+    ) -> Result<O::Tensor> {
+        let tokens: Vec<Option<u32>> = tokens.iter().copied().map(Some).collect();
+        let input = DecoderInput { state, cross: &[], sources: &[], weights_of: None };
+        let (hidden, _) = self.stack.decode(ops, &tokens, input)?;
+        Ok(hidden)
+    }
+
+    /// Logits of the rows `rows` of what [`Decoder::forward`] gave, `[rows, vocab_size]`.
+    pub fn logits(&self, ops: &mut O, hidden: &O::Tensor, rows: Range<usize>) -> O::Tensor {
+        let mut logits = ops.logits(hidden, rows, &self.output);
+        if let Some(cap) = self.logit_cap {
+            ops.soft_cap(&mut logits, cap);
+        }
+        logits
+    }
+}

@@ -1,0 +1,193 @@
+//! SmolLM2 as published, against a float32 run of the same dequantised weights by transformers
+//! (tests/fixtures/decoders/smollm2.py).
+#![cfg(not(target_arch = "wasm32"))]
+#![allow(clippy::unwrap_used, clippy::panic)] // as in any test
+
+mod support;
+
+use multihead::backend::cpu::Cpu;
+use multihead::formats::gguf::{GgufFile, Metadata};
+use multihead::ops::Ops;
+use multihead::stack::{Decoder, Precision};
+use multihead::text::byte_bpe::{ByteBpe, ByteBpeParts};
+use pollster::block_on;
+use serde::Deserialize;
+use support::{decoder, fixture, flores, model_file};
+
+const MODEL: &str = "smollm2-135m-instruct";
+
+#[derive(Deserialize)]
+struct Reference {
+    lines: Vec<Line>,
+    chats: Vec<Chat>,
+}
+
+/// A line of FLORES dev: what the reference expects next at each of its tokens.
+#[derive(Deserialize)]
+struct Line {
+    language: String,
+    line: usize,
+    tokens: usize,
+    best: Vec<u32>,
+    /// Of the likeliest token's logit over the next one's.
+    margins: Vec<f32>,
+    /// Of each token of the line but the first.
+    next_log_probs: Vec<f64>,
+}
+
+#[derive(Deserialize)]
+struct Chat {
+    prompt: String,
+    ids: Vec<u32>,
+    greedy: Vec<u32>,
+    margins: Vec<f32>,
+}
+
+fn reference() -> Reference {
+    let path = fixture("decoders/smollm2.json");
+    serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
+}
+
+fn load(precision: Precision) -> (Decoder<Cpu>, GgufFile) {
+    decoder(&model_file(MODEL, |name| name.ends_with(".gguf")), precision)
+}
+
+fn tokenizer(file: &GgufFile) -> ByteBpe {
+    let metadata = file.metadata();
+    let tokens = metadata.required("tokenizer.ggml.tokens", Metadata::strings).unwrap();
+    let merges = metadata.required("tokenizer.ggml.merges", Metadata::strings).unwrap();
+    ByteBpe::new(ByteBpeParts {
+        file: "smollm2",
+        pre_tokenizer: metadata.required("tokenizer.ggml.pre", Metadata::string).unwrap(),
+        tokens: Box::new(tokens.iter()),
+        kinds: &[],
+        merges: Box::new(merges.iter()),
+    })
+    .unwrap()
+}
+
+/// Logits of every token, `[tokens][vocab_size]`.
+fn logits(model: &Decoder<Cpu>, ids: &[u32]) -> Vec<Vec<f32>> {
+    let mut ops = Cpu::new();
+    let mut state = model.start(&mut ops);
+    let hidden = model.forward(&mut ops, &mut state, ids).unwrap();
+    let logits = model.logits(&mut ops, &hidden, 0..ids.len());
+    let mut values = Vec::new();
+    block_on(ops.read(&logits, &mut values)).unwrap();
+    values.chunks(model.vocab_size()).map(<[f32]>::to_vec).collect()
+}
+
+fn likeliest(logits: &[f32]) -> u32 {
+    let best = logits.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1));
+    best.unwrap().0 as u32
+}
+
+fn log_probs(logits: &[f32]) -> Vec<f64> {
+    let greatest = f64::from(logits[likeliest(logits) as usize]);
+    let sum: f64 = logits.iter().map(|&x| (f64::from(x) - greatest).exp()).sum();
+    logits.iter().map(|&x| f64::from(x) - greatest - sum.ln()).collect()
+}
+
+/// The ids of the lines of the reference; nothing (said loudly) without FLORES.
+fn lines(reference: &Reference, file: &GgufFile) -> Option<Vec<Vec<u32>>> {
+    let (en, pt) = (flores("dev.en")?, flores("dev.pt")?);
+    let tokenizer = tokenizer(file);
+    let ids = |line: &Line| {
+        let text = if line.language == "en" { &en[line.line] } else { &pt[line.line] };
+        let ids: Vec<u32> = tokenizer.encode(text).iter().map(|piece| piece.id).collect();
+        assert_eq!(ids.len(), line.tokens, "{} {}", line.language, line.line);
+        ids
+    };
+    Some(reference.lines.iter().map(ids).collect())
+}
+
+#[test]
+fn the_float_path_is_the_reference() {
+    let reference = reference();
+    let (model, file) = load(Precision::Float32);
+    let Some(all) = lines(&reference, &file) else { return };
+    let (mut same, mut positions, mut worst) = (0, 0, 0.0f64);
+    for (line, ids) in reference.lines.iter().zip(&all) {
+        let logits = logits(&model, ids);
+        for (position, (logits, best)) in logits.iter().zip(&line.best).enumerate() {
+            same += usize::from(likeliest(logits) == *best);
+            positions += 1;
+            if let Some(next) = ids.get(position + 1) {
+                let difference = log_probs(logits)[*next as usize] - line.next_log_probs[position];
+                worst = worst.max(difference.abs());
+            }
+        }
+    }
+    println!(
+        "likeliest token the same at {same} of {positions}; log-probabilities within {worst:.1e}"
+    );
+    assert!(positions >= 500);
+    assert!(same as f64 >= 0.995 * positions as f64);
+    assert!(worst < 5e-3);
+}
+
+#[test]
+fn the_default_path_stays_near_the_reference() {
+    let reference = reference();
+    let (float, file) = load(Precision::Float32);
+    let (model, _) = load(Precision::Auto);
+    let Some(all) = lines(&reference, &file) else { return };
+    let (mut ours, mut theirs, mut count, mut divergence, mut positions) =
+        (0.0, 0.0, 0.0, 0.0, 0.0);
+    for (line, ids) in reference.lines.iter().zip(&all) {
+        let exact = logits(&float, ids);
+        for (position, logits) in logits(&model, ids).iter().enumerate() {
+            let best = likeliest(logits);
+            let margin = line.margins[position];
+            assert!(
+                best == line.best[position] || margin <= 0.4,
+                "{} {}, position {position}: {best}, margin {margin}",
+                line.language,
+                line.line
+            );
+            let own = log_probs(logits);
+            let exact = log_probs(&exact[position]);
+            divergence += exact.iter().zip(&own).map(|(p, q)| p.exp() * (p - q)).sum::<f64>();
+            positions += 1.0;
+            if let Some(next) = ids.get(position + 1) {
+                ours -= own[*next as usize];
+                theirs -= line.next_log_probs[position];
+                count += 1.0;
+            }
+        }
+    }
+    let (ours, theirs): (f64, f64) = ((ours / count).exp(), (theirs / count).exp());
+    let divergence = divergence / positions;
+    println!("perplexity {ours:.3}, reference {theirs:.3}; mean KL divergence {divergence:.5}");
+    assert!((ours / theirs - 1.0).abs() < 0.01);
+    assert!(divergence <= 0.01);
+}
+
+#[test]
+fn answers_begin_as_the_reference_does() {
+    for precision in [Precision::Float32, Precision::Auto] {
+        let (model, _) = load(precision);
+        for chat in reference().chats {
+            let mut ops = Cpu::new();
+            let mut state = model.start(&mut ops);
+            let mut next = chat.ids.clone();
+            for (position, want) in chat.greedy.iter().enumerate() {
+                let hidden = model.forward(&mut ops, &mut state, &next).unwrap();
+                let logits = model.logits(&mut ops, &hidden, next.len() - 1..next.len());
+                let mut values = Vec::new();
+                block_on(ops.read(&logits, &mut values)).unwrap();
+                let got = likeliest(&values);
+                if got != *want {
+                    let margin = chat.margins[position];
+                    println!(
+                        "{precision:?}, {:?}: differs at {position}, margin {margin}",
+                        chat.prompt
+                    );
+                    assert!(margin < 0.4 && precision == Precision::Auto, "{:?}", chat.prompt);
+                    break;
+                }
+                next = vec![got];
+            }
+        }
+    }
+}
