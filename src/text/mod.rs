@@ -2,6 +2,7 @@
 
 pub mod byte_bpe;
 pub mod casing;
+pub mod compose;
 pub mod fold;
 pub mod grapheme;
 pub mod protect;

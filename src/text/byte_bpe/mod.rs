@@ -3,13 +3,13 @@
 
 mod alphabet;
 mod classes;
-mod compose;
 mod merges;
 mod pattern;
 mod pre_tokenizers;
 mod vocabulary;
 
 use crate::error::Result;
+use crate::text::compose::compose;
 use crate::text::sentencepiece::{Piece, PieceKind};
 use alphabet::Alphabet;
 use merges::{Merger, Merges};
@@ -93,7 +93,7 @@ impl ByteBpe {
     /// Appends the tokens of a text that begins at byte `base` of the whole, where the last piece so far ends.
     pub(crate) fn encode_into(&self, text: &str, base: usize, pieces: &mut Vec<Piece>) {
         let before = pieces.len();
-        match self.pre_tokenizer.composes.then(|| compose::compose(text)).flatten() {
+        match self.pre_tokenizer.composes.then(|| compose(text)).flatten() {
             Some(composed) => {
                 let origin =
                     |at: usize| composed.origin.get(at).map_or(text.len(), |&at| at as usize);
