@@ -39,7 +39,7 @@ impl Small {
             file: "small.gguf",
             pre_tokenizer,
             tokens: Box::new(self.tokens.iter().map(String::as_str)),
-            kinds: &[],
+            kinds: Vec::new(),
             merges: Box::new(self.merges.iter().map(String::as_str)),
         })
     }
@@ -106,7 +106,7 @@ fn tiny(tokens: &[(&str, PieceKind)], merges: &[&str]) -> Result<ByteBpe, Error>
         file: "tiny.gguf",
         pre_tokenizer: "gpt-2",
         tokens: Box::new(tokens.iter().map(|&(text, _)| text)),
-        kinds: &kinds,
+        kinds,
         merges: Box::new(merges.iter().copied()),
     })
 }
@@ -176,7 +176,7 @@ fn a_damaged_vocabulary_is_an_error_that_says_where() {
             file: "tiny.gguf",
             pre_tokenizer: "gpt-2",
             tokens: Box::new(["a", "b"].into_iter()),
-            kinds: &vec![PieceKind::Normal; kinds],
+            kinds: vec![PieceKind::Normal; kinds],
             merges: Box::new(std::iter::empty()),
         });
         let error = error.err().unwrap();

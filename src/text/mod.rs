@@ -9,4 +9,6 @@ pub mod protect;
 pub mod repetition;
 pub mod segment;
 pub mod sentencepiece;
+pub mod tokenizer;
+mod trie;
 pub mod utf16;

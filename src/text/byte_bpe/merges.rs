@@ -33,7 +33,11 @@ impl Merges {
         for (rank, text) in merges.enumerate() {
             let pair = text.split_once(' ').filter(|(a, b)| !a.is_empty() && !b.is_empty());
             let Some((left, right)) = pair else {
-                return Err(damaged(file, format!("merge {rank}, {text:?}, is no pair of tokens")));
+                return Err(damaged(
+                    file,
+                    "merges",
+                    format!("merge {rank}, {text:?}, is no pair of tokens"),
+                ));
             };
             spelled.clear();
             let known = alphabet.decode(left, &mut spelled);
@@ -44,6 +48,7 @@ impl Merges {
             let ([Some(left), Some(right), Some(merged)], true) = (ids, known) else {
                 return Err(damaged(
                     file,
+                    "merges",
                     format!("merge {rank}, {text:?}, is of no tokens of the vocabulary"),
                 ));
             };

@@ -25,7 +25,7 @@ pub struct ByteBpeParts<'a> {
     /// Texts of the tokens in id order, `tokenizer.ggml.tokens`.
     pub tokens: Box<dyn Iterator<Item = &'a str> + 'a>,
     /// What each token is; all are ordinary where this is empty.
-    pub kinds: &'a [PieceKind],
+    pub kinds: Vec<PieceKind>,
     /// `left right`, best first, `tokenizer.ggml.merges`.
     pub merges: Box<dyn Iterator<Item = &'a str> + 'a>,
 }
@@ -36,7 +36,7 @@ pub struct ByteBpe {
     merges: Merges,
     pre_tokenizer: &'static PreTokenizer,
     /// The token of each byte; some vocabularies lack some.
-    byte_ids: [Option<u32>; 256],
+    byte_ids: Box<[Option<u32>; 256]>,
 }
 
 impl ByteBpe {
@@ -44,14 +44,14 @@ impl ByteBpe {
     ///
     /// # Errors
     /// [`crate::error::Error::Unsupported`] for a pre-tokenizer that is not known (the known ones are listed),
-    /// [`crate::error::Error::Format`] where types and tokens differ in number or a merge is of no known tokens.
+    /// [`crate::error::Error::Metadata`] where types and tokens differ in number or a merge is of no known tokens.
     pub fn new(parts: ByteBpeParts) -> Result<Self> {
         let pre_tokenizer = PreTokenizer::named(parts.file, parts.pre_tokenizer)?;
         let alphabet = Alphabet::new();
-        let vocabulary = Vocabulary::new(parts.file, parts.tokens, parts.kinds, &alphabet)?;
+        let vocabulary = Vocabulary::new(parts.file, parts.tokens, &parts.kinds, &alphabet)?;
         let merges = Merges::new(parts.file, parts.merges, &vocabulary, &alphabet)?;
-        let mut byte_ids = [None; 256];
-        for (byte, id) in (0..=u8::MAX).zip(&mut byte_ids) {
+        let mut byte_ids = Box::new([None; 256]);
+        for (byte, id) in (0..=u8::MAX).zip(byte_ids.iter_mut()) {
             *id = vocabulary.id(&[byte]);
         }
         Ok(Self { vocabulary, merges, pre_tokenizer, byte_ids })
@@ -70,6 +70,14 @@ impl ByteBpe {
     /// What a token is.
     pub fn kind(&self, id: u32) -> Option<PieceKind> {
         self.vocabulary.kind(id)
+    }
+
+    /// Makes a control token of one that is named like one: some converters forget to.
+    pub(crate) fn mark_control(&mut self, id: u32) {
+        let named_like_one = |name: &[u8]| name.starts_with(b"<") || name.starts_with(b"[");
+        if self.bytes(id).is_some_and(named_like_one) {
+            self.vocabulary.set_kind(id, PieceKind::Control);
+        }
     }
 
     /// Whether models with this pre-tokenizer begin a text with the mark of the beginning, unless their file

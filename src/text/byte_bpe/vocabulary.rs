@@ -38,6 +38,7 @@ impl Vocabulary {
                 None => {
                     return Err(damaged(
                         file,
+                        "token_type",
                         format!("token {index} has no type: there are {}", kinds.len()),
                     ));
                 }
@@ -46,7 +47,7 @@ impl Vocabulary {
         }
         if vocabulary.len() < kinds.len() {
             let what = format!("{} token types for {} tokens", kinds.len(), vocabulary.len());
-            return Err(damaged(file, what));
+            return Err(damaged(file, "token_type", what));
         }
         Ok(vocabulary)
     }
@@ -101,6 +102,12 @@ impl Vocabulary {
         self.kinds.get(id as usize).copied()
     }
 
+    pub fn set_kind(&mut self, id: u32, kind: PieceKind) {
+        if let Some(slot) = self.kinds.get_mut(id as usize) {
+            *slot = kind;
+        }
+    }
+
     /// The ordinary token that writes exactly these bytes.
     pub fn id(&self, bytes: &[u8]) -> Option<u32> {
         self.any_id(bytes).filter(|&id| self.kind(id) == Some(PieceKind::Normal))
@@ -112,8 +119,10 @@ impl Vocabulary {
     }
 }
 
-pub(super) fn damaged(file: &str, what: String) -> Error {
-    Error::Format { file: file.to_owned(), offset: None, what }
+/// An error of a list in the metadata, `tokenizer.ggml.<list>`.
+pub(super) fn damaged(file: &str, list: &str, what: String) -> Error {
+    let key = format!("tokenizer.ggml.{list}");
+    Error::Metadata { file: file.to_owned(), key, offset: None, what }
 }
 
 fn spelled<'a>(bytes: &'a [u8], ends: &[u32], id: u32) -> Option<&'a [u8]> {

@@ -1,6 +1,7 @@
 //! From ids back to text, with the range of text that each id wrote.
 
-use super::{SentencePiece, normalizer::SPACE_SYMBOL, proto::PieceKind, trie::Trie};
+use super::{SentencePiece, normalizer::SPACE_SYMBOL, proto::PieceKind};
+use crate::text::trie::Trie;
 use std::ops::Range;
 
 /// Decoded text and the byte range of it that each id wrote. The ranges tile the text; an id that

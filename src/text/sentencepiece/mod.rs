@@ -4,19 +4,21 @@
 mod bpe;
 mod decode;
 mod normalizer;
+mod parts;
 mod proto;
-mod trie;
 mod unigram;
 mod vocabulary;
 mod wire;
 mod words;
 
 pub use decode::Decoded;
+pub use parts::SentencePieceParts;
 pub use proto::PieceKind;
 
 use crate::error::{Error, Result};
-use normalizer::{Normalized, Normalizer};
+use normalizer::{Normalized, Normalizer, SPACE_SYMBOL};
 use proto::{ModelKind, ModelProto};
+use std::borrow::Cow;
 use std::ops::Range;
 use vocabulary::Vocabulary;
 
@@ -94,6 +96,25 @@ impl SentencePiece {
     /// What a piece stands for.
     pub fn kind(&self, id: u32) -> Option<PieceKind> {
         self.vocabulary.kind(id)
+    }
+
+    /// The byte that a piece of kind [`PieceKind::Byte`] stands for.
+    pub(crate) fn byte(&self, id: u32) -> Option<u8> {
+        self.vocabulary.byte(id)
+    }
+
+    /// What a piece that stands for no byte writes; `at_start`, without the space that encoding put in front.
+    pub(crate) fn written(&self, id: u32, at_start: bool) -> Cow<'_, str> {
+        match self.vocabulary.kind(id) {
+            Some(PieceKind::Control) => Cow::Borrowed(""),
+            Some(PieceKind::Unknown) | None => Cow::Borrowed(&self.unk_surface),
+            Some(_) => {
+                let text = self.vocabulary.text(id).unwrap_or_default();
+                let strips = at_start && self.normalizer.strips_leading_space();
+                let rest = text.strip_prefix(SPACE_SYMBOL).filter(|_| strips);
+                Cow::Owned(rest.unwrap_or(text).replace(SPACE_SYMBOL, " "))
+            }
+        }
     }
 
     /// Splits `text` into pieces; no end mark is added. Text of white space only has no pieces.

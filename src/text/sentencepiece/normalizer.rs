@@ -1,7 +1,8 @@
 //! Text as the model wants it: compiled replacement rules, white space rules, and where each byte came from.
 
-use super::{proto::NormalizerSpec, trie::Trie, wire::Message};
+use super::{proto::NormalizerSpec, wire::Message};
 use crate::error::Result;
+use crate::text::trie::Trie;
 
 /// U+2581, which stands for a space in pieces.
 pub(super) const SPACE_SYMBOL: &str = "\u{2581}";

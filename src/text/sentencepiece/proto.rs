@@ -2,6 +2,7 @@
 
 use super::wire::{Field, Message};
 use crate::error::{Error, Result};
+use std::borrow::Cow;
 
 /// Everything of the file that has a say in encoding or decoding.
 pub(super) struct ModelProto<'a> {
@@ -13,10 +14,11 @@ pub(super) struct ModelProto<'a> {
 
 /// One entry of the vocabulary; its id is its place in the list.
 pub(super) struct ProtoPiece<'a> {
-    pub text: &'a str,
+    pub text: Cow<'a, str>,
     pub score: f32,
     pub kind: PieceKind,
-    pub offset: u64,
+    /// Where it stands in the file, if that is known.
+    pub offset: Option<u64>,
 }
 
 /// What a piece stands for.
@@ -67,13 +69,7 @@ impl<'a> ModelProto<'a> {
         let mut message = Message::new(file, bytes);
         let mut model = Self {
             pieces: Vec::new(),
-            trainer: TrainerSpec {
-                model: ModelKind::Unigram,
-                treat_whitespace_as_suffix: false,
-                byte_fallback: false,
-                unk_surface: " \u{2047} ",
-                eos_piece: "</s>",
-            },
+            trainer: TrainerSpec::default(),
             normalizer: NormalizerSpec::default(),
             denormalizer: None,
         };
@@ -114,12 +110,16 @@ impl<'a> ModelProto<'a> {
 
 impl<'a> ProtoPiece<'a> {
     fn read(field: &Field<'a>) -> Result<Self> {
-        let mut piece =
-            Self { text: "", score: 0.0, kind: PieceKind::Normal, offset: field.offset };
+        let mut piece = Self {
+            text: Cow::Borrowed(""),
+            score: 0.0,
+            kind: PieceKind::Normal,
+            offset: Some(field.offset),
+        };
         let mut message = field.message()?;
         while let Some(field) = message.next_field()? {
             match field.number {
-                1 => piece.text = field.text()?,
+                1 => piece.text = Cow::Borrowed(field.text()?),
                 2 => {
                     piece.score = field.float()?;
                     if !piece.score.is_finite() {
@@ -144,6 +144,18 @@ impl<'a> ProtoPiece<'a> {
             return Err(field.error("a piece is empty"));
         }
         Ok(piece)
+    }
+}
+
+impl Default for TrainerSpec<'_> {
+    fn default() -> Self {
+        Self {
+            model: ModelKind::Unigram,
+            treat_whitespace_as_suffix: false,
+            byte_fallback: false,
+            unk_surface: " \u{2047} ",
+            eos_piece: "</s>",
+        }
     }
 }
 

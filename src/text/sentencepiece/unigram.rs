@@ -1,6 +1,7 @@
 //! Unigram segmentation: the path of highest total score through the pieces (Kudo 2018, arXiv:1804.10959).
 
-use super::{Part, proto::PieceKind, trie::Trie, vocabulary::Vocabulary};
+use super::{Part, proto::PieceKind, vocabulary::Vocabulary};
+use crate::text::trie::Trie;
 
 /// How far below the worst piece an unknown character scores.
 const UNKNOWN_PENALTY: f32 = 10.0;

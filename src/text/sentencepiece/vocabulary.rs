@@ -1,14 +1,16 @@
 //! The pieces of a model and the ways to find one: by id, by text, by prefix.
 
-use super::{
-    proto::{ModelProto, PieceKind},
-    trie::Trie,
-};
+use super::proto::{ModelProto, PieceKind};
 use crate::error::{Error, Result};
+use crate::text::trie::Trie;
 
 /// Pieces in id order, with tries over those that can be met in text and those that cannot.
 pub(super) struct Vocabulary {
-    pieces: Vec<VocabularyPiece>,
+    /// The texts of all pieces, one behind the other, and where each ends.
+    texts: String,
+    ends: Vec<u32>,
+    scores: Vec<f32>,
+    kinds: Vec<PieceKind>,
     /// Normal, user-defined and unused pieces.
     pub found: Trie,
     /// Unknown, control and byte pieces.
@@ -24,21 +26,16 @@ pub(super) struct Vocabulary {
     pub max_score: f32,
 }
 
-struct VocabularyPiece {
-    text: Box<str>,
-    score: f32,
-    kind: PieceKind,
-}
-
 impl Vocabulary {
+    /// The caller keeps the texts of all pieces together below 4 GiB.
     pub fn new(file: &str, model: &ModelProto) -> Result<Self> {
-        let mut pieces = Vec::with_capacity(model.pieces.len());
         let (mut found, mut reserved, mut whole) = (Vec::new(), Vec::new(), Vec::new());
         let mut unknown_id = None;
         let mut byte_ids = vec![None; 256];
         let (mut min_score, mut max_score) = (f32::MAX, f32::MIN_POSITIVE);
+        let error = |offset, what| Error::Format { file: file.to_owned(), offset, what };
         for (id, piece) in (0u32..).zip(&model.pieces) {
-            let error = |what: String| Err(Error::format(file, piece.offset, what));
+            let damaged = |what: &str| Err(error(piece.offset, what.to_owned()));
             let key = (piece.text.as_bytes(), id);
             match piece.kind {
                 PieceKind::Normal => {
@@ -55,18 +52,18 @@ impl Vocabulary {
                 PieceKind::Unknown => {
                     reserved.push(key);
                     if unknown_id.replace(id).is_some() {
-                        return error("a second piece of type unknown".to_owned());
+                        return damaged("a second piece of type unknown");
                     }
                 }
                 PieceKind::Byte => {
                     reserved.push(key);
                     if !model.trainer.byte_fallback {
-                        return error("a byte piece in a model without byte fallback".to_owned());
+                        return damaged("a byte piece in a model without byte fallback");
                     }
-                    let slot =
-                        byte_value(piece.text).and_then(|byte| byte_ids.get_mut(usize::from(byte)));
-                    let Some(slot) = slot else {
-                        return error(format!(
+                    let byte = byte_value(&piece.text);
+                    let Some(slot) = byte.and_then(|byte| byte_ids.get_mut(usize::from(byte)))
+                    else {
+                        return damaged(&format!(
                             "byte piece {:?} is none of <0x00>..<0xFF>",
                             piece.text
                         ));
@@ -74,44 +71,39 @@ impl Vocabulary {
                     *slot = Some(id);
                 }
             }
-            pieces.push(VocabularyPiece {
-                text: piece.text.into(),
-                score: piece.score,
-                kind: piece.kind,
-            });
         }
-        let no_place = |what: &str| Error::Format {
-            file: file.to_owned(),
-            offset: None,
-            what: what.to_owned(),
-        };
         let byte_ids = if model.trainer.byte_fallback {
             let ids: Option<Vec<u32>> = byte_ids.into_iter().collect();
-            Some(ids.ok_or_else(|| no_place("byte fallback is on, but byte pieces are missing"))?)
+            let what = "byte fallback is on, but byte pieces are missing";
+            Some(ids.ok_or_else(|| error(None, what.to_owned()))?)
         } else {
             None
         };
         let build = |keys| {
             Trie::build(keys).map_err(|(first, second)| {
-                let piece = model.pieces.get(second as usize);
-                Error::format(
-                    file,
-                    piece.map_or(0, |piece| piece.offset),
-                    format!("piece {second} has the text of piece {first}"),
-                )
+                let offset = model.pieces.get(second as usize).and_then(|piece| piece.offset);
+                error(offset, format!("piece {second} has the text of piece {first}"))
             })
         };
         let mut vocabulary = Self {
-            pieces,
+            texts: String::with_capacity(model.pieces.iter().map(|piece| piece.text.len()).sum()),
+            ends: Vec::with_capacity(model.pieces.len()),
+            scores: model.pieces.iter().map(|piece| piece.score).collect(),
+            kinds: model.pieces.iter().map(|piece| piece.kind).collect(),
             found: build(found)?,
             reserved: build(reserved)?,
             whole: build(whole)?,
-            unknown_id: unknown_id.ok_or_else(|| no_place("no piece of type unknown"))?,
+            unknown_id: unknown_id
+                .ok_or_else(|| error(None, "no piece of type unknown".to_owned()))?,
             eos_id: None,
             byte_ids,
             min_score,
             max_score,
         };
+        for piece in &model.pieces {
+            vocabulary.texts.push_str(&piece.text);
+            vocabulary.ends.push(vocabulary.texts.len() as u32);
+        }
         let eos = Some(model.trainer.eos_piece).filter(|piece| !piece.is_empty()).unwrap_or("</s>");
         vocabulary.eos_id =
             Some(vocabulary.id(eos)).filter(|&id| vocabulary.kind(id) == Some(PieceKind::Control));
@@ -119,19 +111,22 @@ impl Vocabulary {
     }
 
     pub fn len(&self) -> usize {
-        self.pieces.len()
+        self.ends.len()
     }
 
     pub fn text(&self, id: u32) -> Option<&str> {
-        self.pieces.get(id as usize).map(|piece| &*piece.text)
+        let id = id as usize;
+        let end = *self.ends.get(id)? as usize;
+        let start = id.checked_sub(1).and_then(|before| self.ends.get(before));
+        self.texts.get(start.map_or(0, |&start| start as usize)..end)
     }
 
     pub fn kind(&self, id: u32) -> Option<PieceKind> {
-        self.pieces.get(id as usize).map(|piece| piece.kind)
+        self.kinds.get(id as usize).copied()
     }
 
     pub fn score(&self, id: u32) -> f32 {
-        self.pieces.get(id as usize).map_or(0.0, |piece| piece.score)
+        self.scores.get(id as usize).copied().unwrap_or(0.0)
     }
 
     pub fn is(&self, id: u32, kind: PieceKind) -> bool {
@@ -151,10 +146,8 @@ impl Vocabulary {
 
     /// The byte that a piece of kind [`PieceKind::Byte`] stands for.
     pub fn byte(&self, id: u32) -> Option<u8> {
-        self.pieces
-            .get(id as usize)
-            .filter(|piece| piece.kind == PieceKind::Byte)
-            .and_then(|piece| byte_value(&piece.text))
+        let text = self.text(id).filter(|_| self.is(id, PieceKind::Byte));
+        text.and_then(byte_value)
     }
 }
 

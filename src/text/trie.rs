@@ -5,7 +5,7 @@ const NO_VALUE: u32 = u32::MAX;
 
 /// Maps keys to ids. The children of node `i` are the nodes `first_child[i]..first_child[i + 1]`.
 #[derive(Default)]
-pub(super) struct Trie {
+pub(crate) struct Trie {
     /// Byte on the edge into each node; ascending among siblings.
     labels: Vec<u8>,
     first_child: Vec<u32>,
@@ -72,15 +72,16 @@ impl Trie {
 
     /// Length of the longest key that `text` starts with.
     pub fn longest_prefix(&self, text: &[u8]) -> Option<usize> {
-        let mut node = Self::ROOT;
-        let mut longest = None;
-        for (at, &byte) in text.iter().enumerate() {
-            let Some(next) = self.step(node, byte) else { break };
-            node = next;
-            if self.value(node).is_some() {
-                longest = Some(at + 1);
-            }
-        }
-        longest
+        self.prefixes(text).last().map(|(length, _)| length)
+    }
+
+    /// Length and id of each key that `text` starts with, the shortest first.
+    pub fn prefixes(&self, text: &[u8]) -> impl Iterator<Item = (usize, u32)> {
+        let mut node = Some(Self::ROOT);
+        let steps = (1usize..).zip(text).map_while(move |(length, &byte)| {
+            node = self.step(node?, byte);
+            node.map(|node| (length, node))
+        });
+        steps.filter_map(|(length, node)| self.value(node).map(|id| (length, id)))
     }
 }
