@@ -67,8 +67,8 @@ fn odd_texts_and_templates_have_the_published_ids() {
         (tokenizer.vocab_size(), tokenizer.bos_id(), tokenizer.eos_id()),
         (49152, Some(1), Some(2))
     );
-    // <|endoftext|> and <|im_end|>.
-    assert_eq!(tokenizer.end_ids(), [0, 2]);
+    // <|im_end|> and <|endoftext|>.
+    assert_eq!(tokenizer.end_ids(), [2, 0]);
     let mut count = 0;
     for kind in ["T", "C"] {
         for row in expected(kind) {

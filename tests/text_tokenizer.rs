@@ -5,79 +5,14 @@
 #![allow(clippy::unwrap_used, clippy::panic)]
 
 mod support;
+#[path = "support/tokenizer.rs"]
+mod tokenizer;
 
-use multihead::error::Error;
-use multihead::text::grapheme;
 use multihead::text::tokenizer::{
-    Part, Piece, PieceKind, SpecialIds, TextStream, Tokenizer, TokenizerParts,
+    Part, PieceKind, SpecialIds, TextStream, Tokenizer, TokenizerParts,
 };
-use proptest::prelude::*;
-use serde_json::Value;
 use support::{fixture, json};
-
-fn texts(list: &Value) -> Vec<&str> {
-    list.as_array().unwrap().iter().map(|text| text.as_str().unwrap()).collect()
-}
-
-fn numbers(list: &Value) -> Vec<u32> {
-    list.as_array().unwrap().iter().map(|number| number.as_u64().unwrap() as u32).collect()
-}
-
-fn ids(pieces: &[Piece]) -> Vec<u32> {
-    pieces.iter().map(|piece| piece.id).collect()
-}
-
-fn assert_tiles(pieces: &[Piece], text: &str) {
-    let mut end = 0;
-    for piece in pieces {
-        assert_eq!(piece.range.start, end, "{text:?}");
-        assert!(text.get(piece.range.clone()).is_some(), "{:?} of {text:?}", piece.range);
-        end = piece.range.end;
-    }
-    assert!(pieces.is_empty() || end == text.len(), "{text:?}");
-}
-
-/// The tokenizer of a SentencePiece fixture.
-fn sentencepiece(made: &Value) -> Tokenizer {
-    let types: Vec<i64> = numbers(&made["token_types"]).into_iter().map(i64::from).collect();
-    let scores: Vec<f32> = made["scores"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|score| score.as_f64().unwrap() as f32)
-        .collect();
-    let id = |name: &str| made[name].as_u64().map(|id| id as usize);
-    Tokenizer::new(TokenizerParts {
-        file: "small.gguf",
-        model: "llama",
-        pre_tokenizer: Some("default"),
-        tokens: Box::new(texts(&made["tokens"]).into_iter()),
-        token_types: &types,
-        scores: &scores,
-        merges: None,
-        special_ids: SpecialIds {
-            bos: id("bos"),
-            eos: id("eos"),
-            unknown: id("unknown"),
-            ..SpecialIds::default()
-        },
-        add_bos: None,
-        add_eos: None,
-        add_space_prefix: made["add_space_prefix"].as_bool(),
-    })
-    .unwrap()
-}
-
-/// Decodes token by token; each delta ends where a character, or cluster of characters, does.
-fn streamed(tokenizer: &Tokenizer, ids: &[u32]) -> String {
-    let mut stream = TextStream::new(tokenizer, true);
-    let mut text = String::new();
-    for &id in ids {
-        text.push_str(&stream.push(tokenizer, id));
-    }
-    text.push_str(&stream.finish());
-    text
-}
+use tokenizer::{Parts, assert_tiles, bytes, ids, numbers, sentencepiece, small, streamed, texts};
 
 #[test]
 fn vocabularies_with_scores_give_what_the_references_give() {
@@ -120,47 +55,6 @@ fn marks_are_added_as_the_file_says_and_never_twice() {
     assert!(!ids(&pieces).contains(&1));
     tokenizer.add_marks(&mut pieces);
     assert_eq!((pieces[0].id, pieces[0].range.clone()), (1, 0..0));
-}
-
-/// Byte-level tokens `a b c < > | s /` and a space, with some merges, control tokens and user-defined ones.
-fn small() -> Parts {
-    let ordinary =
-        ["a", "b", "c", "<", ">", "|", "s", "/", "Ġ", "Ã", "©", "ab", "Ġa", "é", "¥", "æ", "Ĺ"];
-    let mut tokens: Vec<(String, i64)> =
-        ordinary.iter().map(|text| ((*text).to_owned(), 1)).collect();
-    for (text, kind) in
-        [("<|s|>", 3), ("<|s", 3), ("<t>", 4), ("  ", 4), ("<|eot_id|>", 3), ("unused", 5)]
-    {
-        tokens.push((text.to_owned(), kind));
-    }
-    Parts { tokens, merges: vec!["a b", "Ġ a"], pre: "gpt-2", add_bos: Some(true), add_eos: None }
-}
-
-struct Parts {
-    tokens: Vec<(String, i64)>,
-    merges: Vec<&'static str>,
-    pre: &'static str,
-    add_bos: Option<bool>,
-    add_eos: Option<bool>,
-}
-
-impl Parts {
-    fn open(&self, special_ids: SpecialIds) -> Result<Tokenizer, Error> {
-        let types: Vec<i64> = self.tokens.iter().map(|&(_, kind)| kind).collect();
-        Tokenizer::new(TokenizerParts {
-            file: "small.gguf",
-            model: "gpt2",
-            pre_tokenizer: Some(self.pre),
-            tokens: Box::new(self.tokens.iter().map(|(text, _)| text.as_str())),
-            token_types: &types,
-            scores: &[],
-            merges: Some(Box::new(self.merges.iter().copied())),
-            special_ids,
-            add_bos: self.add_bos,
-            add_eos: self.add_eos,
-            add_space_prefix: None,
-        })
-    }
 }
 
 #[test]
@@ -267,29 +161,6 @@ fn bytes_are_joined_to_characters() {
     }
 }
 
-/// Byte-level tokens for all bytes, the id of each its value.
-fn bytes() -> Tokenizer {
-    let mut next = 0x100;
-    let tokens = (0..=255u8).map(|byte| {
-        let printable = matches!(byte, 33..=126 | 161..=172 | 174..=255);
-        let code = if printable {
-            u32::from(byte)
-        } else {
-            next += 1;
-            next - 1
-        };
-        (char::from_u32(code).unwrap().to_string(), 1)
-    });
-    let parts = Parts {
-        tokens: tokens.collect(),
-        merges: vec![],
-        pre: "gpt-2",
-        add_bos: None,
-        add_eos: None,
-    };
-    parts.open(SpecialIds::default()).unwrap()
-}
-
 #[test]
 fn a_stream_never_cuts_an_emoji_or_a_syllable() {
     let tokenizer = bytes();
@@ -333,6 +204,7 @@ fn what_is_missing_or_contradicts_itself_is_named() {
         Tokenizer::new(parts).map(|tokenizer| tokenizer.vocab_size())
     };
     assert_eq!(part(|_| {}), Ok(2));
+    assert_eq!(part(|parts| parts.special_ids.eos = Some(u32::MAX as usize)), Ok(2));
     type Change = fn(&mut TokenizerParts);
     let damaged: [(Change, &str); 9] = [
         (|parts| parts.token_types = &[], "tokenizer.ggml.token_type"),
@@ -362,29 +234,4 @@ fn what_is_missing_or_contradicts_itself_is_named() {
         error.to_string().contains("\"bert\" (tokenizer.ggml.model); gpt2, llama are"),
         "{error}"
     );
-}
-
-proptest! {
-    #[test]
-    fn a_stream_gives_the_decoded_text(tokens in prop::collection::vec(0u32..256, 0..40)) {
-        let tokenizer = bytes();
-        let all: Vec<u8> = tokens.iter().map(|&byte| byte as u8).collect();
-        prop_assert_eq!(streamed(&tokenizer, &tokens), String::from_utf8_lossy(&all));
-        prop_assert_eq!(tokenizer.decode(&tokens).text, String::from_utf8_lossy(&all));
-    }
-
-    #[test]
-    fn no_delta_ends_within_an_emoji(clusters in prop::collection::vec(prop::sample::select(vec![
-        "a", "é", "日", "👩‍👩‍👧", "👍🏽", "🇵🇹", "☺\u{fe0f}", "क्षि", "한", "\r\n", "நி",
-    ]), 0..12)) {
-        let (tokenizer, text) = (bytes(), clusters.concat());
-        let ends: Vec<usize> = grapheme::ends(&text).collect();
-        let mut stream = TextStream::new(&tokenizer, true);
-        let mut given = 0;
-        for byte in text.bytes() {
-            given += stream.push(&tokenizer, byte.into()).len();
-            prop_assert!(given == 0 || ends.contains(&given), "{} of {:?}", given, text);
-        }
-        prop_assert_eq!(given + stream.finish().len(), text.len());
-    }
 }

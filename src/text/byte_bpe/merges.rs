@@ -28,7 +28,8 @@ impl Merges {
         vocabulary: &Vocabulary,
         alphabet: &Alphabet,
     ) -> Result<Self> {
-        let mut found = Vec::new();
+        // Both halves, then rank and result, packed: sorting numbers is little code.
+        let mut found: Vec<(u64, u64)> = Vec::new();
         let mut spelled = Vec::new();
         for (rank, text) in merges.enumerate() {
             let pair = text.split_once(' ').filter(|(a, b)| !a.is_empty() && !b.is_empty());
@@ -54,15 +55,16 @@ impl Merges {
             };
             // Text never becomes a control token, and user-defined ones are taken out before any merge.
             if ids.iter().flatten().all(|&id| vocabulary.kind(id) == Some(PieceKind::Normal)) {
-                found.push((left, right, rank as u32, merged));
+                let packed = |high, low: u32| u64::from(high) << 32 | u64::from(low);
+                found.push((packed(left, right), packed(rank as u32, merged)));
             }
         }
         // Of a pair given twice the first counts.
         found.sort_unstable();
-        found.dedup_by_key(|&mut (left, right, ..)| (left, right));
+        found.dedup_by_key(|&mut (pair, _)| pair);
         let mut first = vec![0u32; vocabulary.len() + 1];
-        for &(left, ..) in &found {
-            if let Some(count) = first.get_mut(left as usize + 1) {
+        for &(pair, _) in &found {
+            if let Some(count) = first.get_mut((pair >> 32) as usize + 1) {
                 *count += 1;
             }
         }
@@ -73,8 +75,8 @@ impl Merges {
         }
         Ok(Self {
             first,
-            rights: found.iter().map(|&(_, right, ..)| right).collect(),
-            results: found.iter().map(|&(.., rank, merged)| (rank, merged)).collect(),
+            rights: found.iter().map(|&(pair, _)| pair as u32).collect(),
+            results: found.iter().map(|&(_, made)| ((made >> 32) as u32, made as u32)).collect(),
         })
     }
 

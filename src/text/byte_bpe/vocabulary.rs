@@ -57,7 +57,7 @@ impl Vocabulary {
         let start = self.bytes.len();
         let ordinary = matches!(kind, PieceKind::Normal | PieceKind::Unused);
         let byte = (kind == PieceKind::Byte).then(|| byte_value(text)).flatten();
-        let mut is_found = kind != PieceKind::Unused && byte.is_none();
+        let mut is_found = byte.is_none();
         if let Some(byte) = byte {
             self.bytes.push(byte);
         } else if !ordinary {

@@ -19,10 +19,8 @@ const SYLLABLE_COUNT: u32 = LEAD_COUNT * VOWEL_COUNT * TAIL_COUNT;
 pub(super) struct Table {
     /// Character, its parts (the second 0 where there is one part), and whether they compose again; ascending.
     parts: Vec<(u32, u32, u32, bool)>,
-    /// Both parts and what they compose to, ascending.
-    pairs: Vec<(u32, u32, u32)>,
-    /// Second parts of the pairs, ascending.
-    seconds: Vec<u32>,
+    /// Second part `<< 32 |` first part, and what they compose to; ascending.
+    pairs: Vec<(u64, u64)>,
     /// First mark, the one behind the last, and the class of both; ascending.
     marks: Vec<(u32, u32, u8)>,
 }
@@ -36,8 +34,7 @@ impl Table {
     fn unpack() -> Self {
         let mut numbers = Numbers(TABLE.iter());
         let count = numbers.next().unwrap_or_default();
-        let mut table =
-            Self { parts: Vec::new(), pairs: Vec::new(), seconds: Vec::new(), marks: Vec::new() };
+        let mut table = Self { parts: Vec::new(), pairs: Vec::new(), marks: Vec::new() };
         let mut code = 0;
         for _ in 0..count {
             code += numbers.next().unwrap_or_default();
@@ -46,13 +43,10 @@ impl Table {
             let (second, composes) = (word >> 1, word & 1 == 1);
             table.parts.push((code, first, second, composes));
             if composes {
-                table.pairs.push((first, second, code));
-                table.seconds.push(second);
+                table.pairs.push((pair(first, second), code.into()));
             }
         }
         table.pairs.sort_unstable();
-        table.seconds.sort_unstable();
-        table.seconds.dedup();
         let mut end = 0;
         while let (Some(step), Some(length), Some(class)) =
             (numbers.next(), numbers.next(), numbers.next())
@@ -82,7 +76,7 @@ impl Table {
         }
         (VOWELS..VOWELS + VOWEL_COUNT).contains(&code)
             || (TAILS..TAILS + TAIL_COUNT).contains(&code)
-            || self.seconds.binary_search(&code).is_ok()
+            || self.is_second(code)
             || self.class(c) != 0
             || self.entry(code).is_some_and(|&(_, first, ..)| {
                 char::from_u32(first).is_some_and(|first| self.joins(first))
@@ -92,6 +86,11 @@ impl Table {
     /// Whether composed text never holds the character.
     pub fn changes(&self, c: char) -> bool {
         self.entry(c as u32).is_some_and(|&(.., composes)| !composes)
+    }
+
+    fn is_second(&self, code: u32) -> bool {
+        let next = self.pairs.partition_point(|&(parts, _)| parts < pair(0, code));
+        self.pairs.get(next).is_some_and(|&(parts, _)| (parts >> 32) as u32 == code)
     }
 
     fn entry(&self, code: u32) -> Option<&(u32, u32, u32, bool)> {
@@ -134,9 +133,14 @@ impl Table {
         {
             return char::from_u32(first + tail);
         }
-        let at = self.pairs.binary_search_by_key(&(first, second), |&(a, b, _)| (a, b)).ok()?;
-        self.pairs.get(at).and_then(|&(.., code)| char::from_u32(code))
+        let parts = pair(first, second);
+        let at = self.pairs.binary_search_by_key(&parts, |&(parts, _)| parts).ok()?;
+        self.pairs.get(at).and_then(|&(_, code)| char::from_u32(code as u32))
     }
+}
+
+fn pair(first: u32, second: u32) -> u64 {
+    u64::from(second) << 32 | u64::from(first)
 }
 
 /// Little-endian base-128 numbers.

@@ -1,6 +1,6 @@
 //! Byte-pair segmentation: neighbours merge in the order of the merged piece's score (Sennrich et al. 2016).
 
-use super::{Part, proto::PieceKind, vocabulary::Vocabulary};
+use super::{Part, normalizer::SPACE_SYMBOL, proto::PieceKind, vocabulary::Vocabulary};
 use std::{
     cmp::Ordering,
     collections::{BTreeMap, BinaryHeap},
@@ -60,22 +60,44 @@ struct Merger<'a> {
 pub(super) fn segment(vocabulary: &Vocabulary, text: &str) -> Vec<Part> {
     let mut merger = Merger {
         vocabulary,
-        text,
+        text: "",
         symbols: Vec::new(),
         candidates: BinaryHeap::new(),
         split_of: BTreeMap::new(),
     };
-    merger.split_into_symbols();
-    for right in 1..merger.symbols.len() {
-        merger.consider(Some(right - 1), Some(right));
+    let mut parts = Vec::new();
+    let mut start = 0;
+    while start < text.len() {
+        // Word by word where no merge goes across a border of words: less memory, and a smaller heap.
+        let rest = text.get(start..).unwrap_or_default();
+        let length = if vocabulary.words_stand_alone { word_length(rest) } else { rest.len() };
+        merger.text = rest.get(..length).unwrap_or(rest);
+        merger.run();
+        merger.push_parts(start, &mut parts);
+        start += merger.text.len();
     }
-    while let Some(candidate) = merger.candidates.pop() {
-        merger.merge(&candidate);
-    }
-    merger.into_parts()
+    parts
+}
+
+/// Length of the spaces and the other characters that `text` begins with.
+fn word_length(text: &str) -> usize {
+    let spaces = text.len() - text.trim_start_matches(SPACE_SYMBOL).len();
+    let rest = text.get(spaces..).unwrap_or_default();
+    rest.find(SPACE_SYMBOL).map_or(text.len(), |length| spaces + length)
 }
 
 impl Merger<'_> {
+    fn run(&mut self) {
+        self.symbols.clear();
+        self.split_into_symbols();
+        for right in 1..self.symbols.len() {
+            self.consider(Some(right - 1), Some(right));
+        }
+        while let Some(candidate) = self.candidates.pop() {
+            self.merge(&candidate);
+        }
+    }
+
     fn split_into_symbols(&mut self) {
         let mut start = 0;
         while let Some(rest) = self.text.get(start..).filter(|rest| !rest.is_empty()) {
@@ -132,8 +154,8 @@ impl Merger<'_> {
         self.consider(Some(left), next);
     }
 
-    fn into_parts(self) -> Vec<Part> {
-        let mut parts = Vec::new();
+    /// Appends what became of the text, which begins at byte `base` of the whole.
+    fn push_parts(&self, base: usize, parts: &mut Vec<Part>) {
         for symbol in self.symbols.iter().filter(|symbol| symbol.start < symbol.end) {
             // An unused piece may serve as a step to others, but is taken apart again in the result.
             let mut open = vec![(symbol.start, symbol.end)];
@@ -145,10 +167,9 @@ impl Merger<'_> {
                         open.push((start + left, end));
                         open.push((start, start + left));
                     }
-                    _ => parts.push(Part { id, start, end }),
+                    _ => parts.push(Part { id, start: base + start, end: base + end }),
                 }
             }
         }
-        parts
     }
 }

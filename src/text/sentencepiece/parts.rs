@@ -4,8 +4,8 @@ use super::normalizer::{Normalizer, SPACE_SYMBOL};
 use super::proto::{ModelKind, ModelProto, NormalizerSpec, PieceKind, ProtoPiece, TrainerSpec};
 use super::{SentencePiece, vocabulary::Vocabulary};
 use crate::error::{Error, Result};
+use crate::text::trie::Trie;
 use std::borrow::Cow;
-use std::collections::HashMap;
 
 /// What a vocabulary merged by scores is made from (Llama 2, Mistral, Gemma).
 pub struct SentencePieceParts<'a> {
@@ -96,15 +96,20 @@ fn only_one_unknown(pieces: &mut [ProtoPiece], unknown_id: Option<u32>) {
 fn write_spaces_as_pieces_do(pieces: &mut [ProtoPiece]) {
     let is_to_change =
         |piece: &ProtoPiece| piece.kind == PieceKind::UserDefined && piece.text.contains(' ');
-    let mut wanted: HashMap<String, usize> = HashMap::new();
-    for (id, piece) in pieces.iter().enumerate().filter(|(_, piece)| is_to_change(piece)) {
-        wanted.entry(piece.text.replace(' ', SPACE_SYMBOL)).or_insert(id);
-    }
+    let to_change = (0usize..).zip(pieces.iter()).filter(|(_, piece)| is_to_change(piece));
+    let mut new: Vec<(usize, String)> =
+        to_change.map(|(id, piece)| (id, piece.text.replace(' ', SPACE_SYMBOL))).collect();
     // A vocabulary that has both spellings keeps both.
-    for piece in pieces.iter() {
-        wanted.remove(piece.text.as_ref());
+    let keys = (0u32..).zip(&new).map(|(at, (_, text))| (text.as_bytes(), at)).collect();
+    let spellings = Trie::build(keys).unwrap_or_default();
+    let taken: Vec<u32> =
+        pieces.iter().filter_map(|piece| spellings.get(piece.text.as_bytes())).collect();
+    for at in taken {
+        if let Some((_, text)) = new.get_mut(at as usize) {
+            text.clear();
+        }
     }
-    for (text, id) in wanted {
+    for (id, text) in new.into_iter().filter(|(_, text)| !text.is_empty()) {
         if let Some(piece) = pieces.get_mut(id) {
             piece.text = Cow::Owned(text);
         }

@@ -1,5 +1,6 @@
 //! The pieces of a model and the ways to find one: by id, by text, by prefix.
 
+use super::normalizer::SPACE_SYMBOL;
 use super::proto::{ModelProto, PieceKind};
 use crate::error::{Error, Result};
 use crate::text::trie::Trie;
@@ -21,6 +22,9 @@ pub(super) struct Vocabulary {
     pub eos_id: Option<u32>,
     /// Ids of the 256 byte pieces, if unknown characters are spelled in bytes.
     byte_ids: Option<Vec<u32>>,
+    /// Whether no piece goes on behind a space that follows something else. (An unused piece is taken apart as it
+    /// was last put together anywhere in a text, so with these no word stands alone.)
+    pub words_stand_alone: bool,
     /// Lowest and highest score of the normal pieces.
     pub min_score: f32,
     pub max_score: f32,
@@ -97,6 +101,13 @@ impl Vocabulary {
                 .ok_or_else(|| error(None, "no piece of type unknown".to_owned()))?,
             eos_id: None,
             byte_ids,
+            words_stand_alone: model.pieces.iter().all(|piece| match piece.kind {
+                PieceKind::Unused => false,
+                PieceKind::Normal | PieceKind::UserDefined => {
+                    !piece.text.trim_start_matches(SPACE_SYMBOL).contains(SPACE_SYMBOL)
+                }
+                _ => true,
+            }),
             min_score,
             max_score,
         };

@@ -31,7 +31,7 @@ pub struct Tokenizer {
     marks: Marks,
     bos: Option<u32>,
     eos: Option<u32>,
-    /// Ids at which generation ends, ascending.
+    /// Ids at which generation ends.
     ends: Vec<u32>,
     add_bos: bool,
     add_eos: bool,
@@ -82,24 +82,30 @@ impl Tokenizer {
                 return Err(Error::Unsupported { file: file.to_owned(), what });
             }
         };
-        special_ids.check(file, kind.vocab_size())?;
-        let id = |id: Option<usize>| id.and_then(|id| u32::try_from(id).ok());
+        let mut named = special_ids.within(file, kind.vocab_size())?;
         // What a file without the keys means, by its kind.
-        let (bos, eos, add_bos) = match &kind {
-            Kind::ByteBpe(bpe) => (None, None, bpe.adds_bos()),
-            Kind::SentencePiece(_) => (Some(1), Some(2), true),
+        let add_bos = match &kind {
+            Kind::ByteBpe(bpe) => bpe.adds_bos(),
+            Kind::SentencePiece(model) => {
+                for (slot, usual) in named.iter_mut().zip([1, 2]) {
+                    let usual =
+                        Some(usual).filter(|&id| model.kind(id) == Some(PieceKind::Control));
+                    *slot = slot.or(usual);
+                }
+                true
+            }
         };
-        let there = |&id: &u32| (id as usize) < kind.vocab_size();
-        let (bos, eos) =
-            (id(special_ids.bos).or(bos).filter(there), id(special_ids.eos).or(eos).filter(there));
-        let named = [bos, eos, id(special_ids.end_of_turn), id(special_ids.end_of_message)];
+        let [bos, eos, ..] = named;
         if let Kind::ByteBpe(bpe) = &mut kind {
             named.into_iter().flatten().for_each(|id| bpe.mark_control(id));
         }
         let marks = kind.marks();
-        let mut ends: Vec<u32> = named.into_iter().skip(1).flatten().chain(marks.ends()).collect();
-        ends.sort_unstable();
-        ends.dedup();
+        let mut ends = Vec::new();
+        for id in named.into_iter().skip(1).flatten().chain(marks.ends()) {
+            if !ends.contains(&id) {
+                ends.push(id);
+            }
+        }
         Ok(Self {
             kind,
             marks,
@@ -134,7 +140,7 @@ impl Tokenizer {
         self.eos
     }
 
-    /// Ids at which generation ends, ascending: the ends of a text, a turn and a message that the file names, and
+    /// Ids at which generation ends, each once: the ends of a text, a turn and a message that the file names, and
     /// those that are known by their texts.
     pub fn end_ids(&self) -> &[u32] {
         &self.ends

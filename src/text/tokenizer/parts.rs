@@ -46,19 +46,22 @@ pub struct SpecialIds {
 }
 
 impl SpecialIds {
-    /// The ids as numbers of tokens.
+    /// Beginning, end, end of a turn and end of a message, in a vocabulary of `vocab_size`. The largest u32, a
+    /// -1 of some converters, says that there is none.
     ///
     /// # Errors
-    /// [`Error::Metadata`] where one is outside of a vocabulary of `vocab_size`.
-    pub(super) fn check(&self, file: &str, vocab_size: usize) -> Result<()> {
-        let ids = [
+    /// [`Error::Metadata`] where another is outside of the vocabulary.
+    pub(super) fn within(&self, file: &str, vocab_size: usize) -> Result<[Option<u32>; 4]> {
+        let named = [
             ("bos", self.bos),
             ("eos", self.eos),
             ("eot", self.end_of_turn),
             ("eom", self.end_of_message),
         ];
-        for (name, id) in ids {
-            if let Some(id) = id.filter(|&id| id >= vocab_size) {
+        let mut ids = [None; 4];
+        for ((name, id), slot) in named.into_iter().zip(&mut ids) {
+            let Some(id) = id.filter(|&id| id != u32::MAX as usize) else { continue };
+            if id >= vocab_size {
                 return Err(Error::Metadata {
                     file: file.to_owned(),
                     key: format!("tokenizer.ggml.{name}_token_id"),
@@ -66,8 +69,9 @@ impl SpecialIds {
                     what: format!("{id}, but the vocabulary has {vocab_size} tokens"),
                 });
             }
+            *slot = u32::try_from(id).ok();
         }
-        Ok(())
+        Ok(ids)
     }
 }
 
