@@ -3,9 +3,11 @@
 
 mod half;
 mod k_types;
+mod quantize;
 
 use super::gemm::grouped::{Codes, Group, GroupForm};
-pub use half::{bf16_to_f32, f16_to_f32};
+pub use half::{bf16_to_f32, f16_to_f32, f32_to_f16};
+pub use quantize::quantize_q8_0;
 
 /// How the values of a row are stored, so many to a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -122,6 +124,24 @@ impl BlockType {
             low[i] = (byte & 15) | ((fifth >> i) as u8 & 1) << 4;
             high[i] = (byte >> 4) | ((fifth >> (i + 16)) as u8 & 1) << 4;
         }
+    }
+
+    /// Where float16 numbers stand in a block.
+    fn halves(self) -> &'static [usize] {
+        match self {
+            Self::Q8_0 | Self::Q4_0 | Self::Q5_0 | Self::Iq4Nl => &[0],
+            Self::Q4_1 | Self::Q5_1 | Self::Q4K | Self::Q5K => &[0, 2],
+            Self::Q6K => &[208],
+        }
+    }
+
+    /// The first block of a row with a scale or minimum that is infinite or no number; where there is none, all values
+    /// of the row are finite.
+    pub fn find_not_finite(self, row: &[u8]) -> Option<usize> {
+        row.chunks_exact(self.bytes()).position(|block| {
+            // the upper byte holds the exponent
+            self.halves().iter().any(|at| block.get(at + 1).is_some_and(|byte| byte & 0x7c == 0x7c))
+        })
     }
 
     /// The values of a row of whole blocks.

@@ -34,6 +34,67 @@ fn halves_are_exact() {
     assert_eq!(bf16_to_f32(0xc040), -3.0);
 }
 
+/// The value of a finite float16 by its definition.
+fn half_value(bits: u16) -> f64 {
+    let (exponent, fraction) = (i32::from(bits >> 10 & 31), f64::from(bits & 0x3ff));
+    let magnitude = match exponent {
+        0 => fraction * 2f64.powi(-24),
+        _ => (1024.0 + fraction) * 2f64.powi(exponent - 25),
+    };
+    if bits >> 15 == 1 { -magnitude } else { magnitude }
+}
+
+#[test]
+fn every_half_and_what_lies_between_two() {
+    for bits in 0..0x7c00 {
+        for sign in [0, 0x8000] {
+            let value = f16_to_f32(bits | sign);
+            assert_eq!(f64::from(value), half_value(bits | sign), "{bits:#x}");
+            assert_eq!(value.is_sign_negative(), sign != 0);
+            assert_eq!(f32_to_f16(value), bits | sign);
+        }
+        // Halfway to the next, a float32; behind the largest the next would be 2^16.
+        let next = if bits == 0x7bff { 65536.0 } else { half_value(bits + 1) };
+        let middle = ((half_value(bits) + next) / 2.0) as f32;
+        let even = bits + (bits & 1);
+        assert_eq!(f32_to_f16(middle), even, "{bits:#x}");
+        assert_eq!(f32_to_f16(-middle), even | 0x8000);
+        assert_eq!(f32_to_f16(middle.next_down()), bits);
+        assert_eq!(f32_to_f16(middle.next_up()), bits + 1);
+    }
+    for value in [65536.0, 1e30, f32::INFINITY] {
+        assert_eq!(f32_to_f16(value), 0x7c00);
+        assert_eq!(f32_to_f16(-value), 0xfc00);
+    }
+    assert_eq!(f32_to_f16(f32::NAN) & 0x7fff, 0x7e00);
+    for bits in (0x7c00..0x8000).chain(0xfc00..=0xffff) {
+        let value = f16_to_f32(bits);
+        assert!(if bits & 0x3ff == 0 { value.is_infinite() } else { value.is_nan() });
+    }
+}
+
+#[test]
+fn infinite_scales_are_found() {
+    for kind in BlockType::ALL {
+        // all bits of a block but those of its halves
+        let mut row = vec![0xff; 3 * kind.bytes()];
+        for block in row.chunks_exact_mut(kind.bytes()) {
+            kind.halves().iter().for_each(|at| block[*at..at + 2].copy_from_slice(&[0xff, 0xfb]));
+        }
+        assert_eq!(kind.find_not_finite(&row), None, "{kind:?}");
+        let mut values = vec![f32::NAN; 3 * kind.values()];
+        kind.dequantize(&row, &mut values);
+        assert!(values.iter().all(|value| value.is_finite()), "{kind:?}");
+        for at in kind.halves() {
+            for upper in [0x7c, 0xfc, 0x7e, 0xff] {
+                let mut bad = row.clone();
+                bad[kind.bytes() + at + 1] = upper;
+                assert_eq!(kind.find_not_finite(&bad), Some(1), "{kind:?}");
+            }
+        }
+    }
+}
+
 #[test]
 fn blocks_of_32_by_hand() {
     let mut block = [&HALF[..], &[0; 32]].concat();
