@@ -1,0 +1,248 @@
+//! A generation under way: the prompt read a part at a time, then a token a step.
+
+use super::model::TextModel;
+use super::session::{Session, Shared};
+use crate::error::{Error, Result};
+use crate::generate::{Sampler, SamplingOptions, StopStrings};
+use crate::ops::Ops;
+use crate::text::tokenizer::TextStream;
+use std::{ops::Range, rc::Rc};
+
+/// Tokens of a prompt read at once: enough to read the weights once for many, few enough that a step stays short.
+const CHUNK: usize = 32;
+
+/// How to go on after a prompt.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct GenerationOptions {
+    /// How tokens are drawn.
+    pub sampling: SamplingOptions,
+    /// Most tokens to write; 0: the prompt is read, and nothing is written.
+    pub max_new_tokens: usize,
+    /// Most tokens in all, prompt included.
+    pub context_window: usize,
+    /// Strings that end the text.
+    pub stop: Vec<String>,
+    /// Whether the log-probability of each token is wanted.
+    pub logprobs: bool,
+}
+
+/// Why a text ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FinishReason {
+    /// The model or a stop string ended it.
+    Stop,
+    /// The limit of tokens or the context window did.
+    Length,
+}
+
+/// A finished generation.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Completed {
+    /// The text, without what stopped it.
+    pub text: String,
+    /// Tokens written, each with the bytes of the text that it brought to an end; the token that ended the text is not
+    /// among them. Ranges may go past a text that a stop string cut.
+    pub tokens: Vec<(u32, Range<usize>)>,
+    /// Log-probability of each, if they were wanted.
+    pub logprobs: Option<Vec<f32>>,
+    /// Why it ended.
+    pub finish_reason: FinishReason,
+    /// Tokens of the prompt.
+    pub prompt_tokens: usize,
+    /// Those of them that had been read before.
+    pub cached_tokens: usize,
+}
+
+/// A generation under way; dropped, it is aborted, and its session keeps what was read.
+pub struct GenerationJob<O: Ops> {
+    model: Rc<TextModel<O>>,
+    memory: Shared<O>,
+    prompt: Vec<u32>,
+    /// Tokens of the prompt that are read, once the first step has looked.
+    read: Option<usize>,
+    cached: usize,
+    options: GenerationOptions,
+    sampler: Sampler,
+    /// Until the text ends.
+    stream: Option<TextStream>,
+    stops: StopStrings,
+    /// Logits after the last token read.
+    logits: Vec<f32>,
+    tokens: Vec<(u32, Range<usize>)>,
+    logprobs: Vec<f32>,
+    /// Bytes that the tokens' texts have.
+    written: usize,
+    text: String,
+    /// Bytes of the text that were taken.
+    taken: usize,
+    finished: Option<FinishReason>,
+}
+
+impl<O: Ops + Clone> Session<O> {
+    /// Begins to write after `prompt`.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] for an option out of range, an empty prompt, or one that fills the context window.
+    pub fn generate(
+        &self,
+        prompt: Vec<u32>,
+        options: GenerationOptions,
+    ) -> Result<GenerationJob<O>> {
+        options.sampling.check()?;
+        if prompt.is_empty() {
+            let what = "is empty, and the model has no token to begin a text with".to_owned();
+            return Err(Error::InvalidArgument { option: "prompt", what });
+        }
+        let window = options.context_window;
+        if prompt.len() > window || (prompt.len() == window && options.max_new_tokens > 0) {
+            let what = format!("has {} tokens, the context window {window}", prompt.len());
+            return Err(Error::InvalidArgument { option: "prompt", what });
+        }
+        Ok(GenerationJob {
+            stream: Some(TextStream::new(&self.model.tokenizer, false)),
+            model: Rc::clone(&self.model),
+            memory: self.memory.clone(),
+            prompt,
+            read: None,
+            cached: 0,
+            sampler: Sampler::new(options.sampling),
+            stops: StopStrings::new(options.stop.clone()),
+            options,
+            logits: Vec::new(),
+            tokens: Vec::new(),
+            logprobs: Vec::new(),
+            written: 0,
+            text: String::new(),
+            taken: 0,
+            finished: None,
+        })
+    }
+}
+
+impl<O: Ops> GenerationJob<O> {
+    /// Whether the text is at its end.
+    pub fn is_done(&self) -> bool {
+        self.finished.is_some()
+    }
+
+    /// Whether the whole prompt was read.
+    pub fn is_prompt_read(&self) -> bool {
+        self.read == Some(self.prompt.len())
+    }
+
+    /// Tokens written so far.
+    pub fn new_tokens(&self) -> usize {
+        self.tokens.len()
+    }
+
+    /// Reads a part of the prompt, or writes a token.
+    ///
+    /// # Errors
+    /// Whatever the device reports.
+    pub async fn step(&mut self) -> Result<()> {
+        if self.finished.is_some() {
+            return Ok(());
+        }
+        let mut taken = self.memory.take()?;
+        let Some((ops, continuation)) = taken.parts() else { return Ok(()) };
+        let start = match self.read {
+            Some(read) => read,
+            None => {
+                self.cached = continuation.rewind_to(ops, &self.prompt)?;
+                self.cached
+            }
+        };
+        self.read = Some(start);
+        if let Some(rest) = self.prompt.get(start..).filter(|rest| !rest.is_empty()) {
+            let part = rest.get(..CHUNK).unwrap_or(rest);
+            let hidden = continuation.read(ops, &self.model.decoder, part)?;
+            self.read = Some(start + part.len());
+            if start + part.len() == self.prompt.len() {
+                if self.options.max_new_tokens == 0 {
+                    self.finish(FinishReason::Length);
+                    return Ok(());
+                }
+                let logits = self.model.decoder.logits(ops, &hidden, part.len() - 1..part.len());
+                ops.read(&logits, &mut self.logits).await?;
+            }
+            return Ok(());
+        }
+        let Some(id) = self.draw(continuation.tokens()) else { return Ok(()) };
+        let hidden = continuation.read(ops, &self.model.decoder, &[id])?;
+        let logits = self.model.decoder.logits(ops, &hidden, 0..1);
+        ops.read(&logits, &mut self.logits).await
+    }
+
+    /// The next token, to be read on; nothing if it ends the text.
+    fn draw(&mut self, history: &[u32]) -> Option<u32> {
+        let log_sum = self.options.logprobs.then(|| log_sum_exp(&self.logits));
+        let raw = self.options.logprobs.then(|| self.logits.clone());
+        let id = self.sampler.next(&mut self.logits, history);
+        if self.model.tokenizer.end_ids().contains(&id) {
+            self.finish(FinishReason::Stop);
+            return None;
+        }
+        if let (Some(raw), Some(log_sum)) = (raw, log_sum) {
+            self.logprobs.push(raw.get(id as usize).map_or(f32::NAN, |logit| logit - log_sum));
+        }
+        let tokenizer = &self.model.tokenizer;
+        let piece = self.stream.as_mut().map(|stream| stream.push(tokenizer, id));
+        let piece = piece.unwrap_or_default();
+        self.tokens.push((id, self.written..self.written + piece.len()));
+        self.written += piece.len();
+        self.text.push_str(&self.stops.push(&piece));
+        if self.stops.found() {
+            self.finished = Some(FinishReason::Stop);
+            return None;
+        }
+        let is_full = history.len() + 1 >= self.options.context_window;
+        if is_full || self.tokens.len() >= self.options.max_new_tokens {
+            self.finish(FinishReason::Length);
+            return None;
+        }
+        Some(id)
+    }
+
+    fn finish(&mut self, reason: FinishReason) {
+        let rest = self.stream.take().map(TextStream::finish).unwrap_or_default();
+        let rest = self.stops.push(&rest);
+        self.text.push_str(&rest);
+        let held = self.stops.finish();
+        self.text.push_str(&held);
+        self.finished = Some(reason);
+    }
+
+    /// Text that has come since the last call; all that it ever returns, joined, is the text of the result.
+    pub fn take_text(&mut self) -> String {
+        let new = self.text.get(self.taken..).unwrap_or_default().to_owned();
+        self.taken = self.text.len();
+        new
+    }
+
+    /// The result.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] if the job is not done.
+    pub fn complete(self) -> Result<Completed> {
+        let Some(finish_reason) = self.finished else {
+            return Err(Error::Internal {
+                what: "a job was asked for its result early".to_owned(),
+            });
+        };
+        Ok(Completed {
+            text: self.text,
+            tokens: self.tokens,
+            logprobs: self.options.logprobs.then_some(self.logprobs),
+            finish_reason,
+            prompt_tokens: self.prompt.len(),
+            cached_tokens: self.cached,
+        })
+    }
+}
+
+/// log Σ exp(x), so that `x − log_sum_exp(x)` are log-probabilities.
+pub(super) fn log_sum_exp(logits: &[f32]) -> f32 {
+    let greatest = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    let sum: f64 = logits.iter().map(|logit| libm::exp(f64::from(logit - greatest))).sum();
+    greatest + libm::log(sum) as f32
+}

@@ -1,0 +1,17 @@
+//! Text generation with a decoder-only model: prompts read, tokens drawn one after the other, text let out as it comes.
+
+mod job;
+mod model;
+mod score;
+mod session;
+mod vocabulary;
+
+pub use job::{Completed, FinishReason, GenerationJob, GenerationOptions};
+pub use model::{TextModel, TextModelInfo};
+pub use score::ScoreJob;
+pub use session::Session;
+
+pub use crate::backend::cpu::Cpu;
+pub use crate::generate::SamplingOptions;
+pub use crate::stack::Precision;
+pub use crate::text::tokenizer::{Part, Tokenizer};
