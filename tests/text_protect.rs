@@ -257,3 +257,12 @@ fn long_text_takes_linear_time() {
         }
     }
 }
+
+#[test]
+fn the_first_letter_answers_however_long_the_text_is() {
+    // Letters joined to one cluster. It is cut into windows, and each asks this of all that follows.
+    let text = "a\u{200d}".repeat(500_000);
+    for start in (0..text.len()).step_by(400) {
+        assert!(!is_untranslatable(&text[start..]));
+    }
+}

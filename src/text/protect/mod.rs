@@ -62,12 +62,11 @@ pub fn spans(text: &str) -> Vec<Protected> {
     let mut found = Vec::new();
     let mut at = 0;
     while let Some(first) = char_at(text, at) {
-        match match_at(text, at, first) {
-            Some((kind, end)) if end > at && text.is_char_boundary(end) => {
-                found.push(Protected { range: at..end, kind });
-                at = end;
-            }
-            _ => at += first.len_utf8(),
+        if let Some((kind, end)) = span_at(text, at, first) {
+            found.push(Protected { range: at..end, kind });
+            at = end;
+        } else {
+            at += first.len_utf8();
         }
     }
     found
@@ -80,13 +79,20 @@ pub fn is_untranslatable(text: &str) -> bool {
         return true;
     }
     let mut at = 0;
-    for Protected { range, .. } in spans(text) {
-        if text.get(at..range.start).is_some_and(|between| between.contains(char::is_alphabetic)) {
-            return false;
+    // No further than the first letter: what calls this has cut a window off a text that may be long.
+    while let Some(first) = char_at(text, at) {
+        match span_at(text, at, first) {
+            Some((_, end)) => at = end,
+            None if first.is_alphabetic() => return false,
+            None => at += first.len_utf8(),
         }
-        at = range.end;
     }
-    !text.get(at..).is_some_and(|rest| rest.contains(char::is_alphabetic))
+    true
+}
+
+/// The protected stretch that starts at byte `at` of `text`, and where it ends.
+fn span_at(text: &str, at: usize, first: char) -> Option<(ProtectedKind, usize)> {
+    match_at(text, at, first).filter(|(_, end)| *end > at && text.is_char_boundary(*end))
 }
 
 /// What starts at byte `at` of `text`, and where it ends. The order decides among several readings.
