@@ -40,6 +40,8 @@ const translations = new Map();
 let live;
 /** Counts what was asked for: only the newest may write to the page. */
 let newest = 0;
+/** The text that was last begun to be translated. */
+let begun = '';
 /** The last complete translation. */
 let shown = '';
 /** How fast the last one was that took the model. */
@@ -146,6 +148,7 @@ const loaded = new Map();
 async function translate() {
   const own = ++newest;
   const text = source.value;
+  begun = text;
   hideFault();
   try {
     await keeping;
@@ -223,10 +226,23 @@ function setSource(text) {
 
 // ---- events
 
+/** Whether the text is to be shown with the next frame. */
+let changed = false;
+
 source.addEventListener('input', () => {
-  showSource();
   attention.outdated();
   translateSoon();
+  // Once a frame: where a text is put in line by line, each line is an event, and all of it would be looked at for each.
+  if (changed) return;
+  changed = true;
+  requestAnimationFrame(() => {
+    changed = false;
+    showSource();
+  });
+});
+// A browser that goes back to the page, or opens it again, may put the text that was in it back, and says nothing.
+addEventListener('pageshow', () => {
+  if (source.value !== '' && source.value !== begun) setSource(source.value);
 });
 onChoice(
   () => {

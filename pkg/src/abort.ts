@@ -1,5 +1,17 @@
 // Waiting with AbortSignals.
 
+import { platform } from './platform.js';
+
+/** Has `stop` called when the signal is aborted; returns how to let go of it. */
+export function listening(signal: AbortSignal | undefined, stop: () => void): () => void {
+  if (signal === undefined) return () => undefined;
+  platform().manyListen?.(signal);
+  signal.addEventListener('abort', stop, { once: true });
+  return () => {
+    signal.removeEventListener('abort', stop);
+  };
+}
+
 /** `promise`, or a rejection with the signal's reason as soon as it is aborted. The work itself is not stopped. */
 export function abortable<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return promise;
@@ -8,10 +20,7 @@ export function abortable<T>(promise: Promise<T>, signal: AbortSignal | undefine
       reject(signal.reason as Error);
     };
     if (signal.aborted) stop();
-    signal.addEventListener('abort', stop, { once: true });
-    promise.then(resolve, reject).finally(() => {
-      signal.removeEventListener('abort', stop);
-    });
+    promise.then(resolve, reject).finally(listening(signal, stop));
   });
 }
 
@@ -26,17 +35,16 @@ export async function either<T>(
 ): Promise<T> {
   if (first === undefined) return work(second);
   const both = new AbortController();
-  const stops = [first, second].map((signal) => {
+  const unlisten = [first, second].map((signal) => {
     const stop = (): void => {
       both.abort(signal.reason);
     };
     if (signal.aborted) stop();
-    signal.addEventListener('abort', stop, { once: true });
-    return { signal, stop };
+    return listening(signal, stop);
   });
   try {
     return await work(both.signal);
   } finally {
-    for (const { signal, stop } of stops) signal.removeEventListener('abort', stop);
+    for (const undo of unlisten) undo();
   }
 }

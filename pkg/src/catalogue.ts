@@ -1,8 +1,10 @@
 // The model index (`index.json` in the model folder): which models there are, their files, sizes and hashes.
 
 import * as cache from './cache.js';
+import { resolved } from './configure.js';
 import { download } from './download.js';
-import { MultiheadError } from './errors.js';
+import { MultiheadError, shown } from './errors.js';
+import { isTag } from './languages.js';
 
 /** A file of an index record. */
 export interface CatalogueFile {
@@ -34,14 +36,28 @@ export interface CatalogueModel {
   files: CatalogueFile[];
 }
 
-const opened = new Map<string, Promise<CatalogueModel[]>>();
+/** An entry that is of no known shape. The other models do not suffer by it. */
+export interface Unreadable {
+  id?: string;
+  /** The entry, for people. */
+  what: string;
+  why: string;
+}
+
+/** What an index has. */
+export interface Catalogue {
+  models: CatalogueModel[];
+  unreadable: Unreadable[];
+}
+
+const opened = new Map<string, Promise<Catalogue>>();
 
 function address(base: URL): URL {
   return new URL('index.json', base);
 }
 
-/** The models of `<base>index.json`, fetched once per page; after a failure the next call tries again. */
-export function catalogue(base: URL): Promise<CatalogueModel[]> {
+/** What `<base>index.json` has, fetched once per page; after a failure the next call tries again. */
+export function catalogue(base: URL): Promise<Catalogue> {
   const url = address(base);
   const known = opened.get(url.href);
   if (known !== undefined) return known;
@@ -59,7 +75,7 @@ export function forget(base: URL): void {
 }
 
 /** The index from the network; where that or the server fails, as it was at the last visit. */
-async function open(url: URL): Promise<CatalogueModel[]> {
+async function open(url: URL): Promise<Catalogue> {
   const key = cache.cacheKey(url, 'index');
   let text: string;
   try {
@@ -68,11 +84,22 @@ async function open(url: URL): Promise<CatalogueModel[]> {
     const failed = thrown instanceof MultiheadError && thrown.code === 'download-failed';
     const kept = failed ? await cache.get(key) : undefined;
     if (kept === undefined) throw thrown;
-    return parseCatalogue(url, await kept.text());
+    return told(url, parseCatalogue(url, await kept.text()));
   }
-  const models = parseCatalogue(url, text);
+  const content = parseCatalogue(url, text);
   await cache.keep(key, new Blob([text]));
-  return models;
+  return told(url, content);
+}
+
+/** Says on the console what is left out, which nobody else would. */
+function told(url: URL, content: Catalogue): Catalogue {
+  const { unreadable } = content;
+  if (unreadable.length > 0) {
+    const each = unreadable.map(({ what, why }) => `${what}: ${why}`).join('; ');
+    // oxlint-disable-next-line no-console -- the calls go on without these entries
+    console.warn(`multihead: ${url.href} has entries that cannot be read and are left out: ${each}`);
+  }
+  return content;
 }
 
 /** One attempt: a second one would keep waiting those who have a copy, and the next call makes it. */
@@ -91,8 +118,8 @@ async function fetchText(url: URL): Promise<string> {
   }
 }
 
-/** The models that an index of ours lists; `url` is where it came from, for the errors. */
-export function parseCatalogue(url: URL, text: string): CatalogueModel[] {
+/** What an index of ours lists; `url` is where it came from. One of which no entry can be read is an error. */
+export function parseCatalogue(url: URL, text: string): Catalogue {
   const wrong = (what: string, code: 'model-not-found' | 'model-corrupt', cause?: unknown): MultiheadError =>
     new MultiheadError(`${url.href}: ${what}`, { code, file: 'index.json', cause });
   let content: unknown;
@@ -107,26 +134,63 @@ export function parseCatalogue(url: URL, text: string): CatalogueModel[] {
   }
   const list = isRecord(content) ? content['models'] : undefined;
   if (!Array.isArray(list)) throw wrong('no "models" list. Is this a multihead index?', 'model-corrupt');
-  return list.map((entry: unknown, place) => {
-    const model = readModel(entry);
-    if (model === undefined) throw wrong(`entry ${place} of "models" is no model record`, 'model-corrupt');
-    return model;
-  });
+  const models: CatalogueModel[] = [];
+  const unreadable: Unreadable[] = [];
+  for (const [place, entry] of (list as unknown[]).entries()) {
+    const read = readModel(entry, url);
+    if (typeof read !== 'string') models.push(read);
+    else unreadable.push({ ...idOf(entry), what: nameOf(entry, place), why: read });
+  }
+  const [first] = unreadable;
+  if (models.length === 0 && first !== undefined) {
+    throw wrong(`${first.what} of "models" is no model record: ${first.why}`, 'model-corrupt');
+  }
+  return { models, unreadable };
 }
 
-function readModel(entry: unknown): CatalogueModel | undefined {
-  if (!isRecord(entry)) return undefined;
+/** What is asked for is in the index, but as an entry that cannot be read. */
+export function corrupt(base: URL, { what, why }: Unreadable): MultiheadError {
+  const message = `${address(base).href}: ${what} is no model record: ${why}. Write the index again`;
+  return new MultiheadError(message, { code: 'model-corrupt', file: 'index.json' });
+}
+
+function idOf(entry: unknown): { id?: string } {
+  return isRecord(entry) && typeof entry['id'] === 'string' ? { id: entry['id'] } : {};
+}
+
+function nameOf(entry: unknown, place: number): string {
+  const { id } = idOf(entry);
+  return id === undefined ? `entry ${place}` : `entry ${place} (${shown(id)})`;
+}
+
+const NAME = /^[\w-][\w.-]*$/;
+
+/** The record, or why it is none. */
+function readModel(entry: unknown, index: URL): CatalogueModel | string {
+  if (!isRecord(entry)) return 'an object expected';
   const { id, tasks, from, to, licence, base, files } = entry;
-  if (typeof id !== 'string' || !/^[\w-][\w.-]*$/.test(id) || !Array.isArray(files)) return undefined;
-  const read = files.map(readFile);
-  if (!read.every((file) => file !== undefined)) return undefined;
+  if (typeof id !== 'string' || !NAME.test(id)) return 'its id is missing or no name';
+  if (!Array.isArray(files) || files.length === 0) return 'it lists no "files"';
+  const place = typeof base === 'string' ? base : `${id}/`;
+  if (resolved('file', resolved(place, index) ?? new URL('data:,')) === undefined) {
+    return `its base ${shown(place)} is no address of a folder`;
+  }
+  for (const tag of [from, to]) {
+    if (typeof tag === 'string' && !isTag(tag)) return `${shown(tag)} is no language tag`;
+  }
+  const read: CatalogueFile[] = [];
+  for (const [number, one] of (files as unknown[]).entries()) {
+    const file = readFile(one);
+    if (file === undefined) return `file ${number} lacks a name, its bytes or its SHA-256`;
+    read.push(file);
+  }
   return {
     id,
     tasks: Array.isArray(tasks) ? tasks.filter((task) => typeof task === 'string') : [],
     ...(typeof from === 'string' ? { from } : {}),
     ...(typeof to === 'string' ? { to } : {}),
     licence: typeof licence === 'string' ? licence : '',
-    base: typeof base === 'string' ? base : `${id}/`,
+    base: place,
     files: read,
   };
 }
@@ -149,7 +213,7 @@ function readPacked(entry: unknown): Packed | undefined {
   const { name, bytes, sha256 } = entry;
   const fine =
     typeof name === 'string' &&
-    /^[\w-][\w.-]*$/.test(name) &&
+    NAME.test(name) &&
     typeof bytes === 'number' &&
     Number.isSafeInteger(bytes) &&
     bytes >= 0 &&

@@ -1,32 +1,25 @@
 // Settings of the whole package, read when a model is loaded.
 
 import { invalid, shown } from './errors.js';
+import { read } from './options.js';
 import { platform } from './platform.js';
 import type { Configuration } from './types.js';
 
-const NAMES: ReadonlySet<string> = new Set<keyof Configuration>([
+const NAMES: readonly (keyof Configuration)[] = [
   'modelBase',
   'wasmBase',
   'workerUrl',
   'cache',
   'memoryLimit',
   'fetch',
-]);
+];
 
-const current: Configuration = {};
+const current = Object.create(null) as Configuration;
 
 /** Sets where files are and how they are kept. Options left out keep their value; loaded models are not touched. */
 export function configure(options: Configuration): void {
-  const given: unknown = options;
-  if (typeof given !== 'object' || given === null) {
-    throw invalid('options', `configure() takes an object, got ${shown(given)}`);
-  }
-  for (const name of Object.keys(options)) {
-    if (!NAMES.has(name)) {
-      throw invalid(name, `configure() has no such option; it has ${[...NAMES].join(', ')}`);
-    }
-  }
-  const { cache, memoryLimit } = options;
+  const taken = read(options, NAMES, 'configure()');
+  const { cache, memoryLimit } = taken;
   if (cache !== undefined && cache !== 'default' && cache !== 'none') {
     throw invalid('cache', `'default' or 'none' expected, got ${shown(cache)}`);
   }
@@ -34,16 +27,18 @@ export function configure(options: Configuration): void {
     throw invalid('memoryLimit', `a number of bytes above 0 expected, got ${shown(memoryLimit)}`);
   }
   for (const name of ['modelBase', 'wasmBase', 'workerUrl'] as const) {
-    const address: unknown = options[name];
+    const address: unknown = taken[name];
     if (address === undefined) continue;
     if (typeof address !== 'string' && !(address instanceof URL)) {
       throw invalid(name, `an address expected, got ${shown(address)}`);
     }
-    absolute(address, name);
+    const url = name === 'workerUrl' ? absolute(address, name) : folderAddress(address, name);
+    // An object may change.
+    if (typeof address !== 'string') taken[name] = url.href;
   }
-  const { fetch } = options;
+  const { fetch } = taken;
   if (fetch !== undefined && typeof fetch !== 'function') throw invalid('fetch', 'a function expected');
-  Object.assign(current, options);
+  Object.assign(current, taken);
 }
 
 /** The settings in force. */
@@ -56,13 +51,31 @@ export function absolute(address: string | URL, option: string): URL {
   try {
     return new URL(address, platform().base());
   } catch (cause) {
-    throw Object.assign(invalid(option, `not an address: ${JSON.stringify(String(address))}`), { cause });
+    const written = typeof address === 'string' ? address : 'what it says of itself is none';
+    throw invalid(option, `not an address: ${shown(written)}`, cause);
   }
 }
 
-/** Folder of the model index, ending in "/". */
-export function modelBase(): URL {
-  const url = absolute(current.modelBase ?? platform().models, 'modelBase');
+/** As {@link absolute}, of a folder: ending in "/", and with files beneath it, as `data:` and the like have none. */
+export function folderAddress(address: string | URL, option: string): URL {
+  const url = absolute(address, option);
   if (!url.pathname.endsWith('/')) url.pathname += '/';
+  if (resolved('file', url) === undefined) {
+    throw invalid(option, `the address of a folder expected, got ${shown(url.href)}`);
+  }
   return url;
+}
+
+/** An address as it is written relative to another; undefined where that is none. */
+export function resolved(written: string, base: URL): URL | undefined {
+  try {
+    return new URL(written, base);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Folder of the model index. */
+export function modelBase(): URL {
+  return folderAddress(current.modelBase ?? platform().models, 'modelBase');
 }

@@ -1,10 +1,10 @@
 // One file from the network: checked for being the file, counted, retried and resumed, decompressed as it comes,
 // and hashed before anybody gets it.
 
-import { abortable } from './abort.js';
+import { abortable, listening } from './abort.js';
 import { configuration } from './configure.js';
 import { Content, Damaged, sizeOf, WebPage, type FileData } from './content.js';
-import { MultiheadError, networkFault } from './errors.js';
+import { invalid, MultiheadError, networkFault, shown } from './errors.js';
 import { platform } from './platform.js';
 import { sha256 as hashOf } from './sha256.js';
 
@@ -100,10 +100,9 @@ async function receive(
   progress: (bytes: number) => void,
 ): Promise<void> {
   const attempt = new AbortController();
-  const stop = (): void => {
+  const unlisten = listening(signal, () => {
     attempt.abort(signal.reason);
-  };
-  signal.addEventListener('abort', stop);
+  });
   let timer: ReturnType<typeof setTimeout> | undefined;
   const listen = (): void => {
     clearTimeout(timer);
@@ -134,7 +133,7 @@ async function receive(
     throw thrown;
   } finally {
     clearTimeout(timer);
-    signal.removeEventListener('abort', stop);
+    unlisten();
   }
 }
 
@@ -193,9 +192,11 @@ async function respond(
   const { received } = content;
   const headers: Record<string, string> = received > 0 ? { range: `bytes=${received}-` } : {};
   const fetching = configuration().fetch ?? platform().fetch;
-  const asked = fetching(wanted.url, { signal, headers, cache: wanted.cache ?? httpCache(wanted) });
+  const asked: Promise<unknown> = Promise.resolve(
+    fetching(wanted.url, { signal, headers, cache: wanted.cache ?? httpCache(wanted) }),
+  );
   // A fetch of the page's own may not listen to the signal.
-  const response = await abortable(asked, signal);
+  const response = responseOf(await abortable(asked, signal));
   const { status, body } = response;
   const range = response.headers.get('content-range');
   if (received > 0 && status === 206 && range?.startsWith(`bytes ${received}-`) === true) {
@@ -208,6 +209,16 @@ async function respond(
   // Left open, it would hold its connection.
   void body?.cancel().catch(() => undefined);
   throw refusal ?? failed(wanted, `status ${status} without a body`, 'download-failed');
+}
+
+/** What fetch has given; one of the page's own may give anything, and Responses of a class of its own. */
+export function responseOf(answer: unknown): Response {
+  const given = answer as Partial<Response> | null | undefined;
+  const isBody = given?.body === null || typeof given?.body?.getReader === 'function';
+  if (typeof given?.status === 'number' && typeof given.headers?.get === 'function' && isBody) {
+    return given as Response;
+  }
+  throw invalid('fetch', `the function of configure() has to give a Response, got ${shown(answer)}`);
 }
 
 /** Why the answer is not the file; undefined where it may be. */
@@ -249,14 +260,13 @@ function failed(
 
 function pause(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
-    const wake = (): void => {
+    const unlisten = listening(signal, () => {
       clearTimeout(timer);
       reject(signal.reason as Error);
-    };
+    });
     const timer = setTimeout(() => {
-      signal.removeEventListener('abort', wake);
+      unlisten();
       resolve();
     }, ms);
-    signal.addEventListener('abort', wake, { once: true });
   });
 }

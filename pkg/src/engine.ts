@@ -1,6 +1,7 @@
 // One worker and its open calls, seen from the page.
 
-import { absolute, configuration } from './configure.js';
+import { listening } from './abort.js';
+import { absolute, configuration, folderAddress } from './configure.js';
 import { fromMessage, MultiheadError, reasonOf } from './errors.js';
 import { platform, type WorkerPort } from './platform.js';
 import type { FromWorker, Kind, RequestMessage, Requests } from './protocol.js';
@@ -35,18 +36,26 @@ export class Engine {
   constructor(threads: number, ended: (engine: Engine) => void) {
     this.#ended = ended;
     const { workerUrl, wasmBase } = configuration();
-    this.#port = platform().spawn(
-      {
-        message: (message) => {
-          this.#receive(message);
-        },
-        dead: (reason) => {
-          this.#end(gone(reason));
-        },
+    const url = workerUrl === undefined ? undefined : absolute(workerUrl, 'workerUrl');
+    const base = wasmBase === undefined ? undefined : folderAddress(wasmBase, 'wasmBase').href;
+    const events = {
+      message: (message: FromWorker): void => {
+        this.#receive(message);
       },
-      workerUrl === undefined ? undefined : absolute(workerUrl, 'workerUrl'),
-    );
-    const base = wasmBase === undefined ? undefined : absolute(wasmBase, 'wasmBase').href;
+      dead: (reason: string): void => {
+        this.#end(gone(reason));
+      },
+    };
+    try {
+      this.#port = platform().spawn(events, url);
+    } catch (cause) {
+      // Of another origin, against the page's policy, or of a kind of address that no worker comes from.
+      const where = url === undefined ? "the package's worker" : `a worker of ${url.href}`;
+      throw new MultiheadError(
+        `${where} cannot be started: ${reasonOf(cause)}. See configure({ workerUrl })`,
+        { code: 'internal', option: 'workerUrl', cause },
+      );
+    }
     // A worker that cannot start fails the calls that wait for it.
     this.request('start', { wasmBase: base, threads }).catch((reason: unknown) => {
       this.#end(reason instanceof MultiheadError ? reason : gone(reasonOf(reason)));
@@ -73,13 +82,13 @@ export class Engine {
         reject(signal?.reason as Error);
         this.#restIfIdle();
       };
+      const unlisten = listening(signal, stop);
       const settle =
         <T>(then: (value: T) => void) =>
         (value: T): void => {
-          signal?.removeEventListener('abort', stop);
+          unlisten();
           then(value);
         };
-      signal?.addEventListener('abort', stop, { once: true });
       this.#calls.set(call, {
         resolve: settle(resolve as Call['resolve']),
         reject: settle(reject),
@@ -150,7 +159,8 @@ export function engine(threads: number): Engine {
 /** Bytes of wasm memory now. */
 export async function wasmBytes(): Promise<number> {
   const bytes = await Promise.all(
-    [...engines.values()].map((each) => each.request('memory', { of: 'wasm' })),
+    // One that is gone, or goes meanwhile, takes none.
+    [...engines.values()].map((each) => each.request('memory', { of: 'wasm' }).catch(() => 0)),
   );
   return bytes.reduce((sum, one) => sum + one, 0);
 }

@@ -49,8 +49,8 @@ export function fromMessage({ message, ...details }: ErrorMessage): MultiheadErr
 }
 
 /** 'invalid-argument', naming the option. */
-export function invalid(option: string, what: string): MultiheadError {
-  return new MultiheadError(`${option}: ${what}`, { code: 'invalid-argument', option });
+export function invalid(option: string, what: string, cause?: unknown): MultiheadError {
+  return new MultiheadError(`${option}: ${what}`, { code: 'invalid-argument', option, cause });
 }
 
 /** A member of the public surface that is not built yet, named. */
@@ -63,10 +63,13 @@ export function destroyed(name: string): DOMException {
   return new DOMException(`this ${name} was destroyed`, 'InvalidStateError');
 }
 
+/** Longest text that a message repeats. */
+const REPEATED = 80;
+
 /** A value as a message shows it. */
 export function shown(value: unknown): string {
   return typeof value === 'string'
-    ? JSON.stringify(value)
+    ? JSON.stringify(value.length > REPEATED ? `${value.slice(0, REPEATED)}…` : value)
     : value === null
       ? 'null'
       : typeof value === 'number'
@@ -77,6 +80,20 @@ export function shown(value: unknown): string {
 /** The text of whatever was thrown. */
 export function reasonOf(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
+}
+
+/**
+ * Calls back to code of the caller that is only told something. What it throws is an uncaught error of its own, as of
+ * any listener, and fails no call.
+ */
+export function tell<T>(listener: ((told: T) => unknown) | undefined, told: T): void {
+  try {
+    listener?.(told);
+  } catch (thrown) {
+    queueMicrotask(() => {
+      throw thrown;
+    });
+  }
 }
 
 /** Why an address could not be reached, and what to look at: fetch and its streams say little of the network's faults. */

@@ -1,7 +1,7 @@
 // A model given as the address of its folder: described by an index, or told by the names that its files have in
 // Firefox Translations.
 
-import { catalogue, type CatalogueModel } from './catalogue.js';
+import { catalogue, type Catalogue, corrupt } from './catalogue.js';
 import { MultiheadError, reasonOf } from './errors.js';
 import { probe } from './probe.js';
 import { fromCatalogue, type FoundModel, type SourceFile } from './sources.js';
@@ -35,11 +35,14 @@ async function look(place: URL): Promise<FoundModel> {
   const base = new URL('../', place);
   const id = decoded(place.pathname.slice(base.pathname.length, -1));
   const beside = await indexed(base);
-  const listed = beside.find((model) => new URL(model.base, base).href === place.href);
+  const listed = beside.models.find((model) => new URL(model.base, base).href === place.href);
   if (listed !== undefined) return fromCatalogue(listed, base);
-  const [own, ...others] = await indexed(place);
+  const [own, ...others] = (await indexed(place)).models;
   if (own !== undefined && others.length === 0) return fromCatalogue(own, place);
-  const elsewhere = beside.find((model) => model.id === id);
+  const elsewhere = beside.models.find((model) => model.id === id);
+  const damaged = beside.unreadable.find((entry) => entry.id === id);
+  // By names its files would not be checked.
+  if (elsewhere === undefined && damaged !== undefined) throw corrupt(base, damaged);
   return elsewhere === undefined ? byNames(place, id) : fromCatalogue(elsewhere, base);
 }
 
@@ -52,12 +55,14 @@ function decoded(name: string): string {
   }
 }
 
-/** The models of an index; none where there is no index. */
-async function indexed(base: URL): Promise<readonly CatalogueModel[]> {
+/** What an index has; nothing where there is none. */
+async function indexed(base: URL): Promise<Catalogue> {
   try {
     return await catalogue(base);
   } catch (thrown) {
-    if (thrown instanceof MultiheadError && thrown.code === 'model-not-found') return [];
+    if (thrown instanceof MultiheadError && thrown.code === 'model-not-found') {
+      return { models: [], unreadable: [] };
+    }
     throw thrown;
   }
 }
@@ -96,6 +101,7 @@ async function firstOf(place: URL, names: readonly string[]): Promise<SourceFile
     for (const ending of ['', '.gz']) {
       const origin = new URL(`${name}${ending}`, place);
       const there = await probe(origin).catch((cause: unknown) => {
+        if (cause instanceof MultiheadError) throw cause;
         throw new MultiheadError(`${origin.href} could not be asked for: ${reasonOf(cause)}`, {
           code: 'download-failed',
           file: name,

@@ -12,6 +12,15 @@ export function language(tag: unknown, option: string): Intl.Locale {
   throw invalid(option, `a BCP 47 language tag such as "en" or "pt-BR" expected, got ${shown(tag)}`);
 }
 
+/** Whether it is a language tag. */
+export function isTag(written: string): boolean {
+  try {
+    return new Intl.Locale(written).language !== '';
+  } catch {
+    return false;
+  }
+}
+
 /** How well a model for `available` serves `wanted`: 0 not at all, 3 exactly. */
 export function fit(wanted: Intl.Locale, available: string): number {
   let other: Intl.Locale;

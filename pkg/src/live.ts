@@ -1,7 +1,7 @@
 // Translation of a text that is being written: only what changed is translated again, and the newest text wins.
 
-import { invalid } from './errors.js';
-import { checkNames, checkText } from './options.js';
+import { invalid, shown, tell } from './errors.js';
+import { checkText, read } from './options.js';
 import { Known, lines, moved } from './known.js';
 import { changeOf, isContained, type Change } from './seams.js';
 import { detailInPieces, isDirect, Translator } from './translator.js';
@@ -54,11 +54,14 @@ export class LiveTranslation {
   constructor(translator: Translator, options: LiveTranslationOptions = {}) {
     const given: unknown = translator;
     if (!(given instanceof Translator)) throw invalid('translator', 'a Translator expected');
-    checkNames(options, ['onProgress'], 'LiveTranslation');
+    const { onProgress } = read(options, ['onProgress'], 'LiveTranslation');
+    if (onProgress !== undefined && typeof onProgress !== 'function') {
+      throw invalid('onProgress', `a function expected, got ${shown(onProgress)}`);
+    }
     this.#translator = translator;
     this.#direct = isDirect(translator);
     this.#known = new Known(this.#direct);
-    this.#onProgress = options.onProgress;
+    this.#onProgress = onProgress;
   }
 
   /** Translates `text`; undefined if a newer text (or `stop()`) came before it was done. */
@@ -134,7 +137,7 @@ export class LiveTranslation {
 
   #report(around: Surroundings, middle: Built): void {
     if (this.#onProgress === undefined) return;
-    this.#onProgress(around.with(middle, Math.max(middle.text.length, around.stale.length)));
+    tell(this.#onProgress, around.with(middle, Math.max(middle.text.length, around.stale.length)));
   }
 }
 

@@ -6,6 +6,7 @@ import { configuration } from './configure.js';
 import { isGzip, sizeOf, type FileData } from './content.js';
 import { fetchFile } from './download.js';
 import { MultiheadError, reasonOf } from './errors.js';
+import { platform } from './platform.js';
 import { probe } from './probe.js';
 import type { FoundModel, SourceFile } from './sources.js';
 import type { Availability } from './types.js';
@@ -138,25 +139,51 @@ async function loadFile(
   const { origin, sha256 } = file;
   const named = { name: file.name, ...(file.role === undefined ? {} : { role: file.role }) };
   if (origin instanceof Blob) {
-    const content = await unpacked(file.name, origin);
-    file.loadedBytes = content.size;
-    return { ...named, data: content };
+    const data = await readable(await unpacked(file.name, origin)).catch((cause: unknown) => {
+      throw unreadable(file.name, cause);
+    });
+    file.loadedBytes = sizeOf(data);
+    return { ...named, data };
   }
   const key = sha256 === undefined ? undefined : cache.cacheKey(origin, sha256);
   const kept = key === undefined ? undefined : await cache.get(key);
   signal.throwIfAborted();
   if (kept !== undefined && kept.size === file.bytes) {
-    progress(transferOf(file) ?? kept.size);
-    return { ...named, data: kept };
+    // What lies behind it may have been cleared away; then it is as if it had not been kept.
+    const data = await readable(kept).catch(() => undefined);
+    if (data !== undefined) {
+      progress(transferOf(file) ?? kept.size);
+      return { ...named, data };
+    }
   }
   const data = await fetchFile({ ...file, url: origin }, signal, progress);
   file.loadedBytes = sizeOf(data);
-  return { ...named, data: key === undefined ? data : await cache.keep(key, data) };
+  const copy = key === undefined ? data : await cache.keep(key, data);
+  return { ...named, data: await readable(copy).catch(() => data) };
+}
+
+/** In the form that the platform's worker reads soonest. */
+async function readable(data: FileData): Promise<FileData> {
+  return data instanceof Blob ? platform().readable(data) : data;
+}
+
+function unreadable(name: string, cause: unknown): MultiheadError {
+  return new MultiheadError(`${name}: the file given cannot be read: ${reasonOf(cause)}`, {
+    code: 'download-failed',
+    file: name,
+    cause,
+  });
 }
 
 /** The content of a Blob of the caller, which may be that of a gzip file. */
 async function unpacked(name: string, blob: Blob): Promise<Blob> {
-  const head = new Uint8Array(await blob.slice(0, 3).arrayBuffer());
+  let head: Uint8Array;
+  try {
+    head = new Uint8Array(await blob.slice(0, 3).arrayBuffer());
+  } catch (cause) {
+    // A file that was changed or moved after it was chosen.
+    throw unreadable(name, cause);
+  }
   if (!isGzip(head)) return blob;
   try {
     return await new Response(blob.stream().pipeThrough(new DecompressionStream('gzip'))).blob();

@@ -15,7 +15,7 @@ export const models = {
   async list(): Promise<ModelInfo[]> {
     const base = modelBase();
     return Promise.all(
-      (await catalogue(base)).map(async (model) => {
+      (await catalogue(base)).models.map(async (model) => {
         const found = fromCatalogue(model, base);
         const { base: _folder, files, ...facts } = model;
         return {
@@ -49,7 +49,10 @@ export async function memoryUsage(): Promise<MemoryUsage> {
   return { wasm: await wasmBytes(), gpu: 0, models: running };
 }
 
-/** Frees the memory of one model, or of all. Calls under way finish first; a Translator loads its model again when used. */
+/**
+ * Frees the memory of one model, or of all. Translations under way finish first, and a Translator loads its model again
+ * when used; who waits for a model that is still loading gets an AbortError.
+ */
 export async function unload(model?: ModelSource): Promise<void> {
   const key = model === undefined ? undefined : (await find(model)).key;
   const chosen = SharedModel.every().filter(({ found }) => key === undefined || found.key === key);

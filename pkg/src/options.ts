@@ -1,6 +1,6 @@
 // Checks of the caller's options: nothing unknown is ignored, and names of other libraries are answered with ours.
 
-import { invalid, notSupported, shown } from './errors.js';
+import { invalid, notSupported, reasonOf, shown } from './errors.js';
 import { threadsFor } from './threads.js';
 import type { DecodingOptions, ModelOptions, Precision } from './types.js';
 
@@ -47,12 +47,16 @@ const DECODING: Record<keyof DecodingOptions, true> = {
 export const MODEL_OPTIONS: readonly string[] = Object.keys(MODEL);
 export const DECODING_OPTIONS = Object.keys(DECODING) as (keyof DecodingOptions)[];
 
-/** Every own name of `options` must be among `allowed`. */
-export function checkNames(options: unknown, allowed: readonly string[], place: string): void {
-  if (typeof options !== 'object' || options === null) {
-    throw invalid('options', `${place} takes an object, got ${options === null ? 'null' : typeof options}`);
+/**
+ * The caller's options, each read once: a getter may answer otherwise the next time, or throw. Every own name must be
+ * among `allowed`; what somebody has put on Object.prototype is nobody's option.
+ */
+export function read<T extends object>(options: T, allowed: readonly string[], place: string): T {
+  const given: unknown = options;
+  if (typeof given !== 'object' || given === null) {
+    throw invalid('options', `${place} takes an object, got ${given === null ? 'null' : typeof given}`);
   }
-  for (const name of Object.keys(options)) {
+  for (const name of reading('options', () => Object.keys(given))) {
     if (allowed.includes(name)) continue;
     const ours = Object.hasOwn(OURS, name) ? OURS[name] : undefined;
     const known =
@@ -60,6 +64,22 @@ export function checkNames(options: unknown, allowed: readonly string[], place: 
         ? `it is called ${ours} here`
         : `it has ${allowed.join(', ')}`;
     throw invalid(name, `${place} has no such option; ${known}`);
+  }
+  const taken = Object.create(null) as Record<string, unknown>;
+  for (const name of allowed) {
+    const isOwn = reading(name, () => Object.hasOwn(given, name));
+    const value = reading(name, () => Reflect.get(given, name) as unknown);
+    if (isOwn || (value !== undefined && value !== Reflect.get(Object.prototype, name))) taken[name] = value;
+  }
+  return taken as T;
+}
+
+/** Reads something of the caller's. */
+export function reading<T>(option: string, work: () => T): T {
+  try {
+    return work();
+  } catch (cause) {
+    throw invalid(option, `it cannot be read: ${reasonOf(cause)}`, cause);
   }
 }
 
@@ -93,10 +113,10 @@ export function checkModelOptions({ device, precision, threads, signal, monitor 
 
 export function checkSignal(signal: AbortSignal | undefined): void {
   const given: unknown = signal;
-  if (given !== undefined && !(given instanceof AbortSignal)) {
-    throw invalid('signal', 'an AbortSignal expected');
-  }
-  signal?.throwIfAborted();
+  if (given === undefined) return;
+  if (!(given instanceof AbortSignal)) throw invalid('signal', 'an AbortSignal expected');
+  // Of a proxy of one nothing can be asked.
+  if (reading('signal', () => given.aborted)) throw given.reason as Error;
 }
 
 /** Picks the decoding options out of `options`; their values are checked where they are used. */

@@ -26,6 +26,8 @@ export interface Platform {
   /** Whether workers may share memory, and how many of them run at once. */
   sharing(): { isolated: boolean; cores: number };
   readonly fetch: (url: URL, init: RequestInit) => Promise<Response>;
+  /** Tells a platform that warns of many listeners that they are meant: one for each open call. */
+  manyListen?(signal: AbortSignal): void;
   /** A Blob in the form that this platform's worker reads by ranges, soonest. */
   readable(blob: Blob): Promise<FileData>;
 }
@@ -45,6 +47,9 @@ const browser: Platform = {
     const worker = start(url);
     worker.addEventListener('message', ({ data }: MessageEvent<FromWorker>) => {
       events.message(data);
+    });
+    worker.addEventListener('messageerror', () => {
+      events.dead('what it said could not be read');
     });
     worker.addEventListener('error', (event) => {
       event.preventDefault();

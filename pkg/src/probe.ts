@@ -3,8 +3,8 @@
 
 import { abortable, either } from './abort.js';
 import { configuration } from './configure.js';
-import { patience } from './download.js';
-import { networkFault } from './errors.js';
+import { patience, responseOf } from './download.js';
+import { MultiheadError, networkFault } from './errors.js';
 import { platform } from './platform.js';
 
 /** What a server says of a file that is there; it may not say the size. */
@@ -38,9 +38,11 @@ async function ask(url: URL, method: 'HEAD' | 'GET', signal: AbortSignal): Promi
   const fetching = configuration().fetch ?? platform().fetch;
   let response: Response;
   try {
-    response = await abortable(fetching(url, { method, signal }), signal);
+    const asked: Promise<unknown> = Promise.resolve(fetching(url, { method, signal }));
+    response = responseOf(await abortable(asked, signal));
   } catch (cause) {
     signal.throwIfAborted();
+    if (cause instanceof MultiheadError) throw cause;
     throw new Error(networkFault(cause), { cause });
   }
   void response.body?.cancel().catch(() => undefined);

@@ -18,11 +18,14 @@ export function monitored(setUp: ((monitor: CreateMonitor) => void) | undefined)
   if (setUp === undefined) return () => undefined;
   const monitor = new EventTarget() as CreateMonitor;
   monitor.ondownloadprogress = null;
+  // A handler is a listener as well: what it throws is reported, and fails no load. One that is no function is none.
+  monitor.addEventListener('downloadprogress', (event) => {
+    const handler: unknown = monitor.ondownloadprogress;
+    if (typeof handler === 'function') handler.call(monitor, event);
+  });
   setUp(monitor);
   const tell = (loaded: number): void => {
-    const event = new Progress(loaded);
-    monitor.dispatchEvent(event);
-    monitor.ondownloadprogress?.(event);
+    monitor.dispatchEvent(new Progress(loaded));
   };
   let last = -1;
   return (loaded) => {

@@ -1,10 +1,8 @@
 // Models in memory: loaded once however many ask, shared by their users, loaded again after a trap.
 
 import { abortable } from './abort.js';
-import type { FileData } from './content.js';
 import { engine, type Engine } from './engine.js';
 import { leastBytes, loadFiles } from './loader.js';
-import { platform } from './platform.js';
 import type { Computing } from './options.js';
 import type { FileMessage, TranslationFiles } from './protocol.js';
 import { translationRoles, type FoundModel } from './sources.js';
@@ -182,19 +180,13 @@ export class SharedModel {
       () => SharedModel.every().reduce((sum, other) => sum + (other === this ? 0 : other.#taken), 0),
     );
     const roles = translationRoles(this.found.id, loaded);
-    const files = await Promise.all(
-      Object.entries(roles).map(async ([role, { name, data }]): Promise<[string, FileMessage]> => {
-        return [role, { name, data: await readable(data) }];
-      }),
-    );
+    const files = Object.entries(roles).map(([role, { name, data }]): [string, FileMessage] => [
+      role,
+      { name, data },
+    ]);
     signal.throwIfAborted();
     return Object.fromEntries(files) as unknown as TranslationFiles;
   }
-}
-
-/** In the form that the platform's worker reads soonest. */
-async function readable(data: FileData): Promise<FileData> {
-  return data instanceof Blob ? platform().readable(data) : data;
 }
 
 /** Buffers that go over to the worker; Blobs are shared as they are. */

@@ -3,6 +3,7 @@
 import { type CatalogueModel, forget } from './catalogue.js';
 import { absolute } from './configure.js';
 import { invalid, MultiheadError } from './errors.js';
+import { reading } from './options.js';
 import type { FileRole } from './protocol.js';
 import type { ModelSource } from './types.js';
 
@@ -69,7 +70,7 @@ export function isFiles(source: unknown): source is Exclude<ModelSource, string 
 
 /** A model of files given by name. */
 export function given(files: Record<string, string | URL | Blob | ArrayBuffer>): FoundModel {
-  const names = Object.entries(files);
+  const names = reading('model', () => Object.entries(files));
   if (names.length === 0) throw invalid('model', 'files: {} names no file');
   const keys: string[] = [];
   const found = names.map(([label, file]): SourceFile => {
@@ -83,7 +84,8 @@ export function given(files: Record<string, string | URL | Blob | ArrayBuffer>):
       throw invalid('model', `files["${label}"] is neither an address nor a Blob nor an ArrayBuffer`);
     }
     keys.push(`${name}#${numberOf(file)}`);
-    const origin = file instanceof Blob ? file : new Blob([file]);
+    // A buffer that went to a worker, say, has nothing in it any more.
+    const origin = reading('model', () => (file instanceof Blob ? file : new Blob([file])));
     return { name, origin, bytes: origin.size };
   });
   return { id: names.map(([name]) => name).join('+'), key: keys.join(' '), files: found };
@@ -102,7 +104,7 @@ export function translationRoles<File extends { name: string; role?: string }>(
   id: string,
   files: readonly File[],
 ): Partial<Record<FileRole, File>> & { model: File; sourceVocab: File } {
-  const roles: Partial<Record<FileRole, File>> = {};
+  const roles = Object.create(null) as Partial<Record<FileRole, File>>;
   for (const file of files) {
     const role = ROLES.find(([, pattern]) => pattern.test(file.role ?? file.name))?.[0];
     if (role !== undefined) roles[role] ??= file;

@@ -6,11 +6,12 @@ import { language } from './languages.js';
 import {
   checkHtml,
   checkModelOptions,
-  checkNames,
   checkText,
   DECODING_OPTIONS,
   decodingOf,
   MODEL_OPTIONS,
+  read,
+  reading,
 } from './options.js';
 import { monitored } from './progress.js';
 import { type FoundRoute, Route } from './route.js';
@@ -31,25 +32,27 @@ export async function translate(
   input: string | readonly string[],
   options: TranslateOptions,
 ): Promise<string | string[]> {
-  checkNames(options, NAMES, 'translate()');
+  const taken = read(options, NAMES, 'translate()');
+  const isList = reading('text', () => Array.isArray(input));
   // A hole in a list is undefined, and named like that.
-  const texts: readonly unknown[] = Array.isArray(input) ? Array.from(input as readonly unknown[]) : [input];
+  const texts: readonly unknown[] = isList
+    ? reading('text', () => Array.from(input as readonly unknown[]))
+    : [input];
   const checked = texts.map((text) => {
     checkText(text);
     return text;
   });
-  const decoding = decodingOf(options);
-  checkHtml(options.html);
-  const translated = await withRoute(options, (route, signal) =>
+  const decoding = decodingOf(taken);
+  checkHtml(taken.html);
+  const translated = await withRoute(taken, (route, signal) =>
     route.run(checked, 'text', { decoding, signal }),
   );
-  return Array.isArray(input) ? [...translated] : (translated[0] ?? '');
+  return isList ? [...translated] : (translated[0] ?? '');
 }
 
 /** Loads what translate() with these options will use, and keeps it. */
 export async function warmup(options: ModelOptions | TranslateOptions): Promise<LoadedInfo> {
-  checkNames(options, NAMES, 'warmup()');
-  return withRoute(options, (route, signal) => route.ready(signal));
+  return withRoute(read(options, NAMES, 'warmup()'), (route, signal) => route.ready(signal));
 }
 
 async function withRoute<T>(

@@ -15,7 +15,7 @@ const PIVOT = new Intl.Locale('en');
 /** The index's best model for the pair, else its best two through English, or undefined. */
 export async function findPair(from: Intl.Locale, to: Intl.Locale): Promise<FoundRoute | undefined> {
   const base = modelBase();
-  const models = (await catalogue(base)).filter(({ tasks }) => tasks.includes('translation'));
+  const models = (await catalogue(base)).models.filter(({ tasks }) => tasks.includes('translation'));
   const direct = bestFor(models, from, to);
   if (direct !== undefined) return [fromCatalogue(direct, base)];
   // From a language to itself there is no way; from and to English only a direct one.
@@ -36,11 +36,11 @@ export async function findRoute(
   const found = await findPair(from, to);
   if (found !== undefined) return found;
   const base = modelBase();
-  const pairs = (await catalogue(base)).flatMap((entry) =>
-    entry.tasks.includes('translation') ? [entry.id] : [],
-  );
+  const { models, unreadable } = await catalogue(base);
+  const pairs = models.flatMap((entry) => (entry.tasks.includes('translation') ? [entry.id] : []));
+  const others = unreadable.map(({ what, why }) => `; ${what} cannot be read: ${why}`).join('');
   throw new MultiheadError(
-    `no model translates ${from.baseName} to ${to.baseName}, nor do two through English; the index of ${base.href} has ${pairs.join(', ') || 'none'}`,
+    `no model translates ${from.baseName} to ${to.baseName}, nor do two through English; the index of ${base.href} has ${pairs.join(', ') || 'none'}${others}`,
     { code: 'model-not-found' },
   );
 }

@@ -7,12 +7,12 @@ import { availabilityOf } from './loader.js';
 import {
   checkHtml,
   checkModelOptions,
-  checkNames,
   checkSignal,
   checkText,
   DECODING_OPTIONS,
   decodingOf,
   MODEL_OPTIONS,
+  read,
 } from './options.js';
 import { monitored } from './progress.js';
 import { Route } from './route.js';
@@ -65,25 +65,26 @@ export class Translator implements LoadedInfo, Destroyable {
 
   /** Whether the index has a model for the pair, or two through English, and whether they are here already. */
   static async availability(options: TranslatorCreateCoreOptions): Promise<Availability> {
-    checkNames(options, CREATE, 'Translator.availability()');
-    const from = language(options.sourceLanguage, 'sourceLanguage');
-    const found = await findPair(from, language(options.targetLanguage, 'targetLanguage'));
+    const { sourceLanguage, targetLanguage } = read(options, CREATE, 'Translator.availability()');
+    const from = language(sourceLanguage, 'sourceLanguage');
+    const found = await findPair(from, language(targetLanguage, 'targetLanguage'));
     return found === undefined ? 'unavailable' : availabilityOf(found);
   }
 
   /** Loads the model of the pair (or two, through English, where it has none of its own), or the one named by `model`. */
   static async create(options: TranslatorCreateOptions): Promise<Translator> {
-    checkNames(options, CREATE, 'Translator.create()');
-    const computing = checkModelOptions(options);
-    const decoding = decodingOf(options);
-    const from = language(options.sourceLanguage, 'sourceLanguage');
-    const to = language(options.targetLanguage, 'targetLanguage');
-    const report = monitored(options.monitor);
-    const found = await abortable(findRoute(options.model, from, to), options.signal);
+    const taken = read(options, CREATE, 'Translator.create()');
+    const { sourceLanguage, targetLanguage, model, signal, monitor } = taken;
+    const computing = checkModelOptions(taken);
+    const decoding = decodingOf(taken);
+    const from = language(sourceLanguage, 'sourceLanguage');
+    const to = language(targetLanguage, 'targetLanguage');
+    const report = monitored(monitor);
+    const found = await abortable(findRoute(model, from, to), signal);
     const route = new Route(found, computing);
     try {
-      const info = await route.ready(options.signal, report);
-      const pair = [options.sourceLanguage, options.targetLanguage] as const;
+      const info = await route.ready(signal, report);
+      const pair = [sourceLanguage, targetLanguage] as const;
       return new Translator(pair, info, { route, decoding, life: new AbortController() });
     } catch (thrown) {
       route.release();
@@ -135,8 +136,8 @@ export class Translator implements LoadedInfo, Destroyable {
     text: string,
     options: TranslateCallOptions & { attention?: AttentionRequest } = {},
   ): Promise<Translation> {
-    checkNames(options, ['signal', 'html', 'attention'], 'Translator.translateDetailed()');
-    const { attention, ...others } = options;
+    const names = ['signal', 'html', 'attention'];
+    const { attention, ...others } = read(options, names, 'Translator.translateDetailed()');
     if (attention !== undefined && attention !== false) throw notSupported('attention');
     return during(this, text, others, 'translateDetailed()', async (route, call) => {
       const [translation] = await route.run([text], 'detail', call);
@@ -201,13 +202,13 @@ async function during<T>(
 ): Promise<T> {
   checkText(text);
   const allowed = method === 'measureInputUsage()' ? ['signal'] : ['signal', 'html'];
-  checkNames(options, allowed, `Translator.${method}`);
-  checkSignal(options.signal);
-  checkHtml(options.html);
+  const { signal: own, html } = read(options, allowed, `Translator.${method}`);
+  checkSignal(own);
+  checkHtml(html);
   const state = states.get(translator);
   if (state === undefined) throw invalid('this', 'not a Translator');
   const life = state.life.signal;
   if (life.aborted) throw destroyed('Translator');
   const { route, decoding } = state;
-  return either(options.signal, life, (signal) => work(route, { decoding, signal }));
+  return either(own, life, (signal) => work(route, { decoding, signal }));
 }

@@ -191,7 +191,7 @@ test('what is there already is not fetched again; what is damaged is', async () 
   const checked = await run('models', 'verify', folder);
   assert.equal(checked.code, 1);
   assert.match(checked.out, /model\.enpt\.bin\.gz: its SHA-256 begins with/);
-  assert.match(checked.err, /1 files are not what the index says.*model-corrupt/);
+  assert.match(checked.err, /1 files or entries are not what the index says.*model-corrupt/);
   await run('models', 'add', 'en-pt', folder, '--from', from);
   assertServable('en-pt');
   rmSync(path);
@@ -334,6 +334,54 @@ test('an index that is damaged or no index is told, and left alone', async () =>
   }
   const unknown = await run('models', 'add', 'en-xx', folder, '--from', 'source');
   assert.equal(unknown.code, 1);
+});
+
+test('an entry that cannot be read: the others are offered, verify tells it, adding its model replaces it', async () => {
+  await run('models', 'add', 'en-pt', folder, '--from', 'source');
+  const path = join(folder, 'index.json');
+  const { models } = JSON.parse(readFileSync(path, 'utf8'));
+  writeFileSync(path, `\ufeff${JSON.stringify({ models: [null, { id: 'pt-en', files: 7 }, ...models] })}`);
+  const listed = await run('models', 'list', '--from', folder);
+  assert.deepEqual([listed.code, listed.err], [0, '']);
+  assert.match(listed.out, /^en-pt .*\n2 more of a shape that is not known here: entry 0, pt-en\n$/);
+  const checked = await run('models', 'verify', folder);
+  assert.equal(checked.code, 1);
+  assert.match(checked.out, /entry 0 is no model record.*\n.*entry 1 \("pt-en"\) is no model record/);
+  assert.equal((await run('models', 'add', 'pt-en', folder, '--from', 'source')).code, 0);
+  const index = JSON.parse(readFileSync(path, 'utf8'));
+  assert.deepEqual(
+    index.models.map((/** @type {{ id: string } | null} */ entry) => entry?.id),
+    [undefined, 'pt-en', 'en-pt'],
+  );
+});
+
+test('a folder where a file belongs: nothing of the model is replaced', async () => {
+  await run('models', 'add', 'en-pt', folder, '--from', 'source');
+  const newer = replaceSource({ 'model.enpt.bin': Buffer.from('new'), 'vocab.new.spm': Buffer.from('new') });
+  mkdirSync(join(folder, 'en-pt', 'vocab.new.spm.gz'));
+  const { code, err } = await run('models', 'add', 'en-pt', folder, '--from', `${origin}${newer}/`);
+  assert.equal(code, 1);
+  assert.match(err, /vocab\.new\.spm\.gz cannot be written: a folder is in its place/);
+  rmSync(join(folder, 'en-pt', 'vocab.new.spm.gz'), { recursive: true });
+  assertServable('en-pt');
+});
+
+test('who reads the output may go: the work is done all the same', async () => {
+  const child = spawn(
+    process.execPath,
+    [CLI, 'models', 'add', 'en-pt', 'pt-en', folder, '--from', 'source'],
+    {
+      cwd: root,
+    },
+  );
+  child.stdout.destroy();
+  let said = '';
+  child.stderr.on('data', (/** @type {Buffer} */ chunk) => (said += String(chunk)));
+  const code = await new Promise((resolve) => {
+    child.on('close', resolve);
+  });
+  assert.deepEqual([code, said], [0, '']);
+  assertServable('en-pt', 'pt-en');
 });
 
 test('an unknown id names those there are', async () => {

@@ -159,6 +159,47 @@ for (const [name, answer, message] of FAULTS) {
   });
 }
 
+test('entries that cannot be read are left out, and told; the others do not suffer by it', async (context) => {
+  const warn = context.mock.method(console, 'warn', () => undefined);
+  const [good] = JSON.parse(index('content')).models;
+  const file = { name: 'model.bin', ...described('x') };
+  /** @type {[unknown, RegExp][]} */
+  const bad = [
+    [null, /entry 1: an object expected/],
+    [{ files: [file] }, /entry 2: its id/],
+    [{ ...good, id: 'no-files', files: [] }, /entry 3 \("no-files"\): it lists no "files"/],
+    [{ ...good, id: 'a-path', files: [{ ...file, name: '../x' }] }, /\("a-path"\): file 0 lacks a name/],
+    [{ ...good, id: 'no-place', base: 'http://[' }, /\("no-place"\): its base "http:\/\/\["/],
+    [{ ...good, id: 'no-tag', from: 'in English' }, /\("no-tag"\): "in English" is no language tag/],
+  ];
+  put(INDEX, JSON.stringify({ models: [good, ...bad.map(([entry]) => entry)] }));
+  put('/models/m/model.bin', 'content');
+  assert.deepEqual(await ids(), ['m']);
+  assert.equal(await load('m'), 'content');
+  assert.equal(warn.mock.callCount(), 1);
+  const said = String(warn.mock.calls[0]?.arguments[0]);
+  for (const [, message] of bad) assert.match(said, message);
+  // One that is asked for is damaged, not missing; nor are its files looked for by names, unchecked.
+  put('/models/no-tag/model.bin', 'content');
+  for (const name of ['no-tag', `${origin}/models/no-tag/`]) {
+    await assert.rejects(load(name), {
+      code: 'model-corrupt',
+      file: 'index.json',
+      message: /no language tag/,
+    });
+  }
+  await assert.rejects(translate('x', { from: 'en', to: 'de' }), {
+    code: 'model-not-found',
+    message: /"no-tag"\) cannot be read/,
+  });
+  configure({ modelBase: `${origin}/none/` });
+  put('/none/index.json', JSON.stringify({ models: bad.map(([entry]) => entry) }));
+  await assert.rejects(models.list(), {
+    code: 'model-corrupt',
+    message: /entry 0 of "models" is no model record/,
+  });
+});
+
 test('404 and 410 are no index, also where one is kept', async () => {
   kept.set(`${origin}${INDEX}?sha256=index`, new Uint8Array(Buffer.from(index('content'))));
   for (const status of [404, 410]) {
@@ -240,6 +281,27 @@ for (const [what, name] of /** @type {const} */ ([
     assert.equal(await load(name()), 'new');
   });
 }
+
+/** A Blob whose content is gone, as a file's that was moved. @param {string} content */
+function goneBlob(content) {
+  const gone = () => Promise.reject(new DOMException('it could not be read', 'NotReadableError'));
+  return Object.assign(new Blob([content]), { arrayBuffer: gone, slice: () => ({ arrayBuffer: gone }) });
+}
+
+test('a kept copy that cannot be read is fetched anew; a file given that cannot be read is named', async (context) => {
+  put(INDEX, index('content'));
+  put('/models/m/model.bin', 'content');
+  const key = `${origin}/models/m/model.bin?sha256=${described('content').sha256}`;
+  kept.set(key, new Uint8Array(Buffer.from('content')));
+  context.mock.method(storage, 'match', async () => ({ blob: async () => goneBlob('content') }));
+  assert.equal(await load('m'), 'content');
+  assert(requests.includes('GET /models/m/model.bin'));
+  const given = await find({ files: { 'model.bin': goneBlob('content') } });
+  await assert.rejects(
+    loadFiles(given, NONE, nothing, () => 0),
+    { code: 'download-failed', file: 'model.bin', message: /given cannot be read/ },
+  );
+});
 
 test('a new version of a file takes the place of the kept ones; delete() removes all of an address', async () => {
   const url = `${origin}/models/m/model.bin`;

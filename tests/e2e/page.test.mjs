@@ -102,6 +102,54 @@ test('sentences appear one after the other', async () => {
   await close();
 });
 
+test('a text that the browser puts back is translated', async () => {
+  const { page, source, target, done, close } = await open();
+  await page.goto(`${server().origin}/`);
+  await source.fill('Good morning.');
+  await done();
+  await page.goto(`${server().origin}/tests/e2e/blank.html`);
+  await page.goBack();
+  await page.waitForFunction(() => document.querySelector('output')?.textContent === 'Bom dia.');
+  assert.equal(await source.inputValue(), 'Good morning.');
+  assert.equal(await target.getAttribute('aria-busy'), 'false');
+  assert.equal(await page.locator('#count').textContent(), '2 words');
+  await close();
+});
+
+test('a text that comes line by line is looked at once a frame; lines have their own directions', async () => {
+  const { page, source, done, close } = await open();
+  await page.goto(`${server().origin}/`);
+  await source.fill('Good morning.');
+  await done();
+  const looks = await page.evaluate(async () => {
+    const field = /** @type {HTMLTextAreaElement} */ (document.querySelector('textarea'));
+    const mirror = /** @type {Node} */ (document.getElementById('mirror'));
+    let [events, changes] = [0, 0];
+    field.addEventListener('input', () => events++);
+    new MutationObserver((records) => (changes += records.length)).observe(mirror, { childList: true });
+    field.value = '';
+    for (let line = 0; line < 50; line++) {
+      field.value += `שלום ${line}.\n`;
+      field.dispatchEvent(new Event('input', { bubbles: true }));
+    }
+    for (let frame = 0; frame < 2; frame++) await new Promise((resolve) => requestAnimationFrame(resolve));
+    return { events, changes, shown: mirror.textContent, text: field.value };
+  });
+  assert.deepEqual([looks.events, looks.changes], [50, 1]);
+  assert.equal(looks.shown, `${looks.text} `);
+  await done();
+  for (const id of ['source', 'mirror', 'target']) {
+    const style = await page.evaluate((name) => {
+      const { direction, unicodeBidi } = getComputedStyle(
+        /** @type {Element} */ (document.getElementById(name)),
+      );
+      return [direction, unicodeBidi];
+    }, id);
+    assert.deepEqual(style, ['rtl', 'plaintext'], id);
+  }
+  await close();
+});
+
 test('only the sentence that changed is translated again', async () => {
   const { page, source, done, close } = await open();
   await page.goto(`${server().origin}/`);

@@ -108,6 +108,15 @@ function from(given: string | undefined): URL {
   }
 }
 
+// Whoever read the output, `head` say, may have gone; the work goes on. Where it cannot be written, that is told.
+for (const stream of [process.stdout, process.stderr]) {
+  stream.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') return;
+    process.exitCode = 1;
+    if (stream === process.stdout)
+      process.stderr.write(`multihead: output cannot be written: ${error.message}\n`);
+  });
+}
 for (const name of ['SIGINT', 'SIGTERM'] as const) {
   process.once(name, () => {
     interrupted.abort(new Error('interrupted; the models that were not added yet are as they were'));

@@ -1,5 +1,6 @@
 // The entry for Node: the same surface over node:worker_threads, with models from the disk or the network.
 
+import { setMaxListeners } from 'node:events';
 import { readFile, stat } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { pathToFileURL } from 'node:url';
@@ -24,6 +25,9 @@ usePlatform({
     worker.on('message', (message: FromWorker) => {
       if (message.kind === 'answer' || message.kind === 'error') close(message.call);
       events.message(message);
+    });
+    worker.on('messageerror', () => {
+      events.dead('what it said could not be read');
     });
     worker.on('error', (error: unknown) => {
       events.dead(error instanceof Error ? error.message : String(error));
@@ -53,9 +57,14 @@ usePlatform({
       }
       return new Response(await readFile(url));
     } catch (error) {
-      const missing = error instanceof Error && 'code' in error && error.code === 'ENOENT';
+      const code = error instanceof Error && 'code' in error ? error.code : '';
+      // A file on the way to it is no folder.
+      const missing = code === 'ENOENT' || code === 'ENOTDIR';
       return new Response(null, { status: missing ? 404 : 403 });
     }
+  },
+  manyListen: (signal) => {
+    setMaxListeners(0, signal);
   },
   readable: async (blob) => new Uint8Array(await blob.arrayBuffer()),
 });

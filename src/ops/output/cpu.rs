@@ -146,11 +146,10 @@ impl<L: Lanes> Cpu<L> {
         let mut scratch = std::mem::take(&mut self.scratch);
         table.prepare::<L>(input, &mut scratch);
         let parts = logits.chunks_mut(blocks_each * BLOCK).enumerate();
-        self.share(parts, |(index, values), own| {
+        self.share(parts, |(index, values), _| {
             let (first, stride) = (*index * blocks_each, values.len());
             let mut to = Output { values, stride, column: 0, finish: Finish::Store };
-            let floats = &mut own.float_block;
-            table.multiply_from::<L>(first, input, &scratch, floats, &mut to, stride);
+            table.multiply_from::<L>(first, input, &scratch, &mut to, stride);
         });
         table.add_bias(logits);
         self.scratch = scratch;
@@ -177,12 +176,11 @@ impl Grouped<'_> {
         block: usize,
         input: &[f32],
         scratch: &Scratch,
-        floats: &mut Vec<Floats>,
         output: &mut Output<'_>,
         width: usize,
     ) {
         if self.activation == ActivationQuant::None {
-            self.matrix.multiply_float_from::<L>(block, input, output, width, floats);
+            self.matrix.multiply_float_from::<L>(block, input, output, width);
         } else {
             self.matrix.multiply_from::<L>(block, &scratch.grouped, output, width);
         }
@@ -251,10 +249,7 @@ fn whole_table<L: Lanes>(
         TableValues::Grouped(matrix) => {
             let table = Grouped { matrix, bias, activation };
             table.prepare::<L>(input, scratch);
-            let mut floats = std::mem::take(&mut scratch.float_block);
-            let width = matrix.out_features();
-            table.multiply_from::<L>(0, input, scratch, &mut floats, output, width);
-            scratch.float_block = floats;
+            table.multiply_from::<L>(0, input, scratch, output, matrix.out_features());
             return table.add_bias(output.values);
         }
     };

@@ -32,7 +32,7 @@ export async function add(options: AddOptions, console: Console, signal: AbortSi
     console.say(`${id}: entries of the index whose shape is not known here are left out`);
   }
   for (const offer of chosen) {
-    const there = before.find(({ id }) => id === offer.id);
+    const there = before.models.find(({ id }) => id === offer.id);
     await addModel(offer, there, folder, console, signal);
   }
 }

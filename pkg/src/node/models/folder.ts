@@ -2,18 +2,20 @@
 // there whole or not at all.
 
 import { randomUUID } from 'node:crypto';
-import { mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { type CatalogueModel, parseCatalogue } from '../../catalogue.js';
+import { type Catalogue, type CatalogueModel, isRecord, parseCatalogue } from '../../catalogue.js';
 import { MultiheadError, reasonOf } from '../../errors.js';
 
 const INDEX = 'index.json';
 
-/** The models of the folder's index; none where there is no index yet. A damaged index is an error. */
-export async function readIndex(folder: string): Promise<CatalogueModel[]> {
+/** What the folder's index has; nothing where there is no index yet. A damaged index is an error. */
+export async function readIndex(folder: string): Promise<Catalogue> {
   const text = await readText(join(folder, INDEX));
-  return text === undefined ? [] : parseCatalogue(pathToFileURL(join(folder, INDEX)), text);
+  return text === undefined
+    ? { models: [], unreadable: [] }
+    : parseCatalogue(pathToFileURL(join(folder, INDEX)), text);
 }
 
 /** Puts a model into the folder's index, in the place of one with its id. The others stay as they are written there. */
@@ -23,9 +25,10 @@ export async function addToIndex(folder: string, model: CatalogueModel): Promise
   // Also the check that nothing foreign is written over.
   if (text !== undefined) parseCatalogue(pathToFileURL(path), text);
   const content = text === undefined ? {} : (JSON.parse(text) as Record<string, unknown>);
-  const there = (content['models'] ?? []) as { id: string }[];
-  const others = there.filter(({ id }) => id !== model.id);
-  const place = there.findIndex(({ id }) => id === model.id);
+  const there = (content['models'] ?? []) as unknown[];
+  const isOld = (entry: unknown): boolean => isRecord(entry) && entry['id'] === model.id;
+  const others = there.filter((entry) => !isOld(entry));
+  const place = there.findIndex(isOld);
   const models = others.toSpliced(place < 0 ? others.length : place, 0, model);
   await writeTogether([[path, `${JSON.stringify({ ...content, models }, null, 2)}\n`]]);
 }
@@ -41,7 +44,9 @@ export async function readIfThere(path: string): Promise<Buffer<ArrayBuffer> | u
 }
 
 async function readText(path: string): Promise<string | undefined> {
-  return (await readIfThere(path))?.toString('utf8');
+  // As fetch reads texts: without a byte order mark.
+  const bytes = await readIfThere(path);
+  return bytes === undefined ? undefined : new TextDecoder().decode(bytes);
 }
 
 /** A file to write. */
@@ -62,6 +67,9 @@ export async function writeTogether(files: readonly Written[], signal?: AbortSig
       signal?.throwIfAborted();
       await attempt(path, async () => {
         await mkdir(dirname(path), { recursive: true });
+        // Told before anything is renamed, of which only some would be then.
+        const there = await stat(path).catch(() => undefined);
+        if (there?.isDirectory() === true) throw new Error('a folder is in its place');
         await writeFile(partial, content, { flush: true });
       });
     }

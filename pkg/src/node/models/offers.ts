@@ -5,6 +5,7 @@ import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { isRecord, parseCatalogue } from '../../catalogue.js';
+import { resolved } from '../../configure.js';
 import { download, type Wanted } from '../../download.js';
 import { MultiheadError } from '../../errors.js';
 
@@ -64,7 +65,8 @@ export async function offers(index: URL, signal: AbortSignal): Promise<Offers> {
       { code: 'model-unsupported', file: name },
     );
   }
-  const all = parseCatalogue(index, text).map(({ base, files, ...facts }) => ({
+  const { models, unreadable } = parseCatalogue(index, text);
+  const all = models.map(({ base, files, ...facts }) => ({
     ...facts,
     files: files.map(({ gzip, ...file }) => ({
       ...file,
@@ -73,7 +75,7 @@ export async function offers(index: URL, signal: AbortSignal): Promise<Offers> {
       ...(gzip === undefined ? {} : { gzipBytes: gzip.bytes }),
     })),
   }));
-  return { all, unreadable: [] };
+  return { all, unreadable: unreadable.map(({ id, what }) => id ?? what) };
 }
 
 function parsed(text: string): unknown {
@@ -92,7 +94,7 @@ function storageOffers(index: URL, { baseUrl, models }: Record<string, unknown>)
       code: 'model-corrupt',
       file: 'models.json',
     });
-  const base = typeof baseUrl === 'string' ? address(`${baseUrl.replace(/\/$/, '')}/`, index) : index;
+  const base = typeof baseUrl === 'string' ? resolved(`${baseUrl.replace(/\/$/, '')}/`, index) : index;
   if (base === undefined) throw wrong(`its baseUrl "${String(baseUrl)}" is no address`);
   const found: [rank: number, Offer][] = [];
   const unreadable: string[] = [];
@@ -110,10 +112,6 @@ function storageOffers(index: URL, { baseUrl, models }: Record<string, unknown>)
 
 function idOf(pair: string): string {
   return pair.replaceAll('_', '-');
-}
-
-function address(written: string, base: URL): URL | undefined {
-  return URL.canParse(written, base.href) ? new URL(written, base) : undefined;
 }
 
 /** Roles in the words of the storage index; other files (quality models) are not used. */
@@ -156,7 +154,7 @@ function storageOffer(pair: string, entry: unknown, base: URL): Offer | undefine
 
 function storageFile(file: unknown, base: URL): OfferedFile | undefined {
   if (!isRecord(file) || typeof file['path'] !== 'string') return undefined;
-  const url = address(file['path'], base);
+  const url = resolved(file['path'], base);
   if (url === undefined) return undefined;
   const name = (url.pathname.split('/').at(-1) ?? '').replace(/\.gz$/, '');
   if (!/^[\w-][\w.-]*$/.test(name)) return undefined;

@@ -9,7 +9,7 @@ import { readIfThere, readIndex } from './folder.js';
 
 /** Checks every file of every model; says what is wrong and rejects if anything is. */
 export async function verify(folder: string, console: Console): Promise<void> {
-  const models = await readIndex(folder);
+  const { models, unreadable } = await readIndex(folder);
   if (models.length === 0) {
     throw new MultiheadError(`${join(folder, 'index.json')} is missing or lists no model; see models add`, {
       code: 'model-not-found',
@@ -25,10 +25,17 @@ export async function verify(folder: string, console: Console): Promise<void> {
     }
     console.say(`${id}: ${files.length} files`);
   }
+  for (const { what, why } of unreadable) {
+    console.say(`${join(folder, 'index.json')}: ${what} is no model record: ${why}`);
+    wrong++;
+  }
   if (wrong > 0) {
-    throw new MultiheadError(`${wrong} files are not what the index says; add their models again`, {
-      code: 'model-corrupt',
-    });
+    throw new MultiheadError(
+      `${wrong} files or entries are not what the index says; add their models again`,
+      {
+        code: 'model-corrupt',
+      },
+    );
   }
 }
 
