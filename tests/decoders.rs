@@ -5,7 +5,7 @@
 
 use multihead::backend::cpu::Cpu;
 use multihead::error::Error;
-use multihead::formats::{MemoryFile, gguf::GgufFile};
+use multihead::formats::{DType, MemoryFile, gguf::GgufFile};
 use multihead::model::arch::gguf::describe;
 use multihead::ops::Ops;
 use multihead::stack::{Decoder, DecoderState, Precision};
@@ -148,4 +148,32 @@ fn what_is_not_there_is_named_at_once() {
     let error = Decoder::<Cpu>::load(&Cpu::new(), &file, &spec, Precision::Auto).err().unwrap();
     let Error::MissingTensor { tensors, .. } = &error else { panic!("{error}") };
     assert_eq!(*tensors, ["blk.1.ffn_gate.weight"]);
+}
+
+#[test]
+fn scales_that_are_no_numbers_are_refused() {
+    for name in ["llama-types", "llama-k-types"] {
+        let bytes = fixture(&format!("{name}.gguf"));
+        let open = |bytes: Vec<u8>| GgufFile::open(Box::new(MemoryFile::new(name, bytes))).unwrap();
+        let file = open(bytes.clone());
+        for tensor in file.tensors() {
+            // where the first block has a float16, or its own first value
+            let at = tensor.bytes.start
+                + match tensor.dtype {
+                    DType::F32 => continue,
+                    DType::Q6K => 208,
+                    _ => 0,
+                };
+            let mut bad = bytes.clone();
+            let infinity = if tensor.dtype == DType::BF16 { [0x80, 0x7f] } else { [0x00, 0x7c] };
+            bad[at as usize..at as usize + 2].copy_from_slice(&infinity);
+            let file = open(bad);
+            let spec = describe(&file).unwrap();
+            let loaded = Decoder::<Cpu>::load(&Cpu::new(), &file, &spec, Precision::Auto);
+            let error = loaded.err().unwrap_or_else(|| panic!("{} was loaded", tensor.name));
+            assert_eq!(error.tensor(), Some(tensor.name.as_str()), "{error}");
+            assert_eq!(error.offset(), Some(tensor.bytes.start), "{error}");
+            assert_eq!(error.code(), "model-corrupt");
+        }
+    }
 }

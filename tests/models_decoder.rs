@@ -60,7 +60,7 @@ fn tokenizer(file: &GgufFile) -> ByteBpe {
         file: "smollm2",
         pre_tokenizer: metadata.required("tokenizer.ggml.pre", Metadata::string).unwrap(),
         tokens: Box::new(tokens.iter()),
-        kinds: &[],
+        kinds: Vec::new(),
         merges: Box::new(merges.iter()),
     })
     .unwrap()

@@ -102,14 +102,25 @@ impl<'a, O: Ops> Loader<'a, O> {
 
     /// Values of another type: those of sixteen bits become float32, blocks stay what they are.
     fn stored(&self, name: &str, bytes: Vec<u8>) -> Result<Weights> {
-        let dtype = self.file.find(name).map(|tensor| tensor.dtype);
+        let found = self.file.find(name);
+        let dtype = found.map(|tensor| tensor.dtype);
+        let not_finite = |at: usize, what: &str| Error::Tensor {
+            file: self.file.name().to_owned(),
+            tensor: name.to_owned(),
+            offset: found.map_or(0, |tensor| tensor.bytes.start) + at as u64,
+            what: format!("{what} is infinite or no number, expected a finite one"),
+        };
         let halves = |convert: fn(u16) -> f32| {
             let pairs = bytes.as_chunks::<2>().0.iter();
-            Weights::F32(pairs.map(|pair| convert(u16::from_le_bytes(*pair))).collect())
+            let values = pairs.map(|pair| convert(u16::from_le_bytes(*pair))).collect::<Vec<_>>();
+            match values.iter().position(|value| !value.is_finite()) {
+                None => Ok(Weights::F32(values)),
+                Some(at) => Err(not_finite(2 * at, &format!("value {at}"))),
+            }
         };
         let kind = match dtype {
-            Some(DType::F16) => return Ok(halves(f16_to_f32)),
-            Some(DType::BF16) => return Ok(halves(bf16_to_f32)),
+            Some(DType::F16) => return halves(f16_to_f32),
+            Some(DType::BF16) => return halves(bf16_to_f32),
             Some(DType::Q8_0) => BlockType::Q8_0,
             Some(DType::Q4_0) => BlockType::Q4_0,
             Some(DType::Q4_1) => BlockType::Q4_1,
@@ -121,7 +132,10 @@ impl<'a, O: Ops> Loader<'a, O> {
             Some(DType::Q6K) => BlockType::Q6K,
             _ => return Err(self.wrong_type(name, "a type of weights")),
         };
-        Ok(Weights::Blocks { kind, bytes })
+        match kind.find_not_finite(&bytes) {
+            None => Ok(Weights::Blocks { kind, bytes }),
+            Some(at) => Err(not_finite(at * kind.bytes(), &format!("a scale of block {at}"))),
+        }
     }
 
     /// Treatment of the rows that meet these weights.

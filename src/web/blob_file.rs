@@ -1,8 +1,9 @@
 //! Files of JavaScript, read by ranges: a `Blob` in a worker, bytes in memory elsewhere.
 
+use super::error::to_js;
 use crate::error::{Error, Result};
 use crate::formats::ByteSource;
-use js_sys::Uint8Array;
+use js_sys::{Reflect, Uint8Array};
 use std::{borrow::Cow, cell::RefCell, ops::Range};
 use wasm_bindgen::{JsCast, JsValue};
 use web_sys::{Blob, FileReaderSync};
@@ -105,4 +106,19 @@ impl ByteSource for BlobFile {
         }
         Ok(Cow::Owned(array.to_vec()))
     }
+}
+
+/// The file of a role, if there is one.
+pub(super) fn file(
+    files: &JsValue,
+    role: &str,
+) -> std::result::Result<Option<Box<dyn ByteSource>>, JsValue> {
+    let file = Reflect::get(files, &JsValue::from_str(role))?;
+    if file.is_undefined() {
+        return Ok(None);
+    }
+    let name = Reflect::get(&file, &JsValue::from_str("name"))?.as_string();
+    let data = Reflect::get(&file, &JsValue::from_str("data"))?;
+    let file = BlobFile::new(name.unwrap_or_else(|| role.to_owned()), data);
+    Ok(Some(Box::new(file.map_err(|error| to_js(&error))?)))
 }

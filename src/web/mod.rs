@@ -3,15 +3,22 @@
 //! It runs in a worker only. Ranges are byte ranges inside the crate and UTF-16 offsets past this border.
 
 mod blob_file;
+mod clock;
 mod error;
 mod options;
+#[cfg(feature = "text")]
+mod text;
 mod threads;
+#[cfg(feature = "translation")]
 mod translation;
 
 use wasm_bindgen::prelude::wasm_bindgen;
 
 pub use blob_file::BlobFile;
+#[cfg(feature = "text")]
+pub use text::{ScoreJob, TextJob, TextModel, TextSession};
 pub use threads::{lose_thread, serve_thread};
+#[cfg(feature = "translation")]
 pub use translation::{TranslationJob, TranslationModel};
 
 /// Runs when the module is instantiated: a panic leaves its message on the console before the trap.

@@ -1,6 +1,7 @@
 //! Options from JavaScript objects. A name that is not known is an error that names it.
 
 use super::error::invalid;
+use crate::tasks::text_generation::GenerationOptions;
 use crate::tasks::translation::{DecodingOptions, LoadOptions, Precision};
 use js_sys::{Array, Object};
 use wasm_bindgen::{JsCast, JsValue};
@@ -53,6 +54,40 @@ pub fn decoding_options(options: &JsValue) -> Result<DecodingOptions, JsValue> {
         Ok(())
     })?;
     Ok(decoding)
+}
+
+/// `{ maxNewTokens, contextWindow, temperature, topK, topP, minP, repetitionPenalty, seed, stop, logprobs }`; the ranges
+/// of the numbers are checked where they are used.
+pub fn generation_options(options: &JsValue) -> Result<GenerationOptions, JsValue> {
+    let mut generation = GenerationOptions::default();
+    each(options, |name, value| {
+        let number = || value.as_f64().ok_or_else(|| invalid(name, "a number expected"));
+        let whole = || match number()? {
+            size if size.fract() == 0.0 && size >= 0.0 => Ok(size),
+            size => Err(invalid(name, &format!("a whole number from 0 on expected, got {size}"))),
+        };
+        let sampling = &mut generation.sampling;
+        match name {
+            // Sizes saturate; what is used is bounded by the context.
+            "maxNewTokens" => generation.max_new_tokens = whole()? as usize,
+            "contextWindow" => generation.context_window = whole()? as usize,
+            "topK" => sampling.top_k = whole()? as usize,
+            "seed" => sampling.seed = whole()? as u64,
+            "temperature" => sampling.temperature = number()? as f32,
+            "topP" => sampling.top_p = number()? as f32,
+            "minP" => sampling.min_p = number()? as f32,
+            "repetitionPenalty" => sampling.repetition_penalty = number()? as f32,
+            "logprobs" => generation.logprobs = value.is_truthy(),
+            "stop" => {
+                let strings: Option<Vec<String>> =
+                    Array::from(value).iter().map(|stop| stop.as_string()).collect();
+                generation.stop = strings.ok_or_else(|| invalid(name, "strings expected"))?;
+            }
+            _ => return Err(invalid(name, "no such option")),
+        }
+        Ok(())
+    })?;
+    Ok(generation)
 }
 
 /// Calls `take` with each own property that is not undefined.

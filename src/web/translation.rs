@@ -1,23 +1,16 @@
 //! Translation for JavaScript: a loaded model, and jobs that are moved on in small steps.
 
-use super::blob_file::BlobFile;
+use super::blob_file::file;
+use super::clock::now;
 use super::error::{invalid, set, to_js};
 use super::options::{decoding_options, load_options};
 use super::threads::pool;
 use crate::error::Error;
-use crate::formats::ByteSource;
 use crate::tasks::translation::{self as task, Cpu, Precision};
 use crate::text::utf16::Utf16Index;
-use js_sys::{Array, Float32Array, Object, Reflect};
+use js_sys::{Array, Float32Array, Object};
 use std::{ops::Range, rc::Rc};
 use wasm_bindgen::{JsValue, prelude::wasm_bindgen};
-
-#[wasm_bindgen]
-extern "C" {
-    /// `performance.now()` of a page, a worker or Node: milliseconds.
-    #[wasm_bindgen(js_namespace = performance)]
-    fn now() -> f64;
-}
 
 /// What translating takes beside the weights, with room for the holes that hundreds of calls leave.
 const WORKING_BYTES: usize = 8 << 20;
@@ -84,17 +77,6 @@ impl TranslationModel {
         let job = self.translator.start(texts.clone(), options).map_err(|error| to_js(&error))?;
         Ok(TranslationJob { job, texts })
     }
-}
-
-fn file(files: &JsValue, role: &str) -> Result<Option<Box<dyn ByteSource>>, JsValue> {
-    let file = Reflect::get(files, &JsValue::from_str(role))?;
-    if file.is_undefined() {
-        return Ok(None);
-    }
-    let name = Reflect::get(&file, &JsValue::from_str("name"))?.as_string();
-    let data = Reflect::get(&file, &JsValue::from_str("data"))?;
-    let file = BlobFile::new(name.unwrap_or_else(|| role.to_owned()), data);
-    Ok(Some(Box::new(file.map_err(|error| to_js(&error))?)))
 }
 
 /// A translation under way. Freed, it is aborted.

@@ -69,6 +69,8 @@ impl Variant {
         let toolchain = toolchain.context("run cargo xtask setup first")?;
         let mut cargo = toolchain.command(workspace, "cargo")?;
         cargo.args(["build", "--package", "multihead", "--lib", "--release", "--target", TARGET]);
+        // The package does not offer text generation yet.
+        cargo.args(["--no-default-features", "--features", "translation"]);
         let mut target = toolchain.target_dir(workspace);
         if !self.features.is_empty() {
             // Flags in the environment take the place of those in the configuration.

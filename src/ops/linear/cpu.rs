@@ -176,6 +176,7 @@ impl Matrix {
         block: usize,
         input: &[f32],
         scratch: &Scratch,
+        floats: &mut Vec<Floats>,
         output: &mut Output<'_>,
         width: usize,
     ) {
@@ -188,7 +189,7 @@ impl Matrix {
                 matrix.multiply_from::<L>(block, &scratch.grouped, output, width);
             }
             Matrix::GroupedFloat(matrix) => {
-                matrix.multiply_float_from::<L>(block, input, output, width);
+                matrix.multiply_float_from::<L>(block, input, output, width, floats);
             }
         }
     }
@@ -272,10 +273,18 @@ impl<L: Lanes> Cpu<L> {
             rest = others;
             scratch.prepare::<L>(input, weights.in_features, &group.matrix, &mut prepared);
             let parts = own.chunks_mut(blocks_each * BLOCK).enumerate();
-            self.share(parts, |(index, values), _| {
+            self.share(parts, |(index, values), own| {
                 let (first, stride) = (*index * blocks_each, values.len());
                 let mut output = Output { values, stride, column: 0, finish };
-                group.matrix.multiply_from::<L>(first, input, &scratch, &mut output, stride);
+                let floats = &mut own.float_block;
+                group.matrix.multiply_from::<L>(
+                    first,
+                    input,
+                    &scratch,
+                    floats,
+                    &mut output,
+                    stride,
+                );
             });
         }
         self.scratch = scratch;
@@ -292,13 +301,15 @@ impl CpuLinear {
         scratch: &mut Scratch,
     ) {
         let mut prepared = None;
+        let mut floats = std::mem::take(&mut scratch.float_block);
         for group in &self.groups {
             let (stride, column) = (self.out_features, group.column);
             let mut output = Output { values: output, stride, column, finish };
             scratch.prepare::<L>(input, self.in_features, &group.matrix, &mut prepared);
             let width = group.matrix.out_features();
-            group.matrix.multiply_from::<L>(0, input, scratch, &mut output, width);
+            group.matrix.multiply_from::<L>(0, input, scratch, &mut floats, &mut output, width);
         }
+        scratch.float_block = floats;
     }
 }
 

@@ -36,6 +36,9 @@ pub fn check_weights(
             }
             values.len()
         }
+        Weights::Blocks { .. } if !cfg!(feature = "blocks") => {
+            return Err(mismatch(name, "weights that this build reads", "blocks"));
+        }
         Weights::Blocks { kind, bytes } => {
             if !columns.is_multiple_of(kind.values()) {
                 return Err(mismatch(name, format!("rows of whole blocks of {kind:?}"), columns));

@@ -146,10 +146,11 @@ impl<L: Lanes> Cpu<L> {
         let mut scratch = std::mem::take(&mut self.scratch);
         table.prepare::<L>(input, &mut scratch);
         let parts = logits.chunks_mut(blocks_each * BLOCK).enumerate();
-        self.share(parts, |(index, values), _| {
+        self.share(parts, |(index, values), own| {
             let (first, stride) = (*index * blocks_each, values.len());
             let mut to = Output { values, stride, column: 0, finish: Finish::Store };
-            table.multiply_from::<L>(first, input, &scratch, &mut to, stride);
+            let floats = &mut own.float_block;
+            table.multiply_from::<L>(first, input, &scratch, floats, &mut to, stride);
         });
         table.add_bias(logits);
         self.scratch = scratch;
@@ -176,11 +177,12 @@ impl Grouped<'_> {
         block: usize,
         input: &[f32],
         scratch: &Scratch,
+        floats: &mut Vec<Floats>,
         output: &mut Output<'_>,
         width: usize,
     ) {
         if self.activation == ActivationQuant::None {
-            self.matrix.multiply_float_from::<L>(block, input, output, width);
+            self.matrix.multiply_float_from::<L>(block, input, output, width, floats);
         } else {
             self.matrix.multiply_from::<L>(block, &scratch.grouped, output, width);
         }
@@ -249,7 +251,10 @@ fn whole_table<L: Lanes>(
         TableValues::Grouped(matrix) => {
             let table = Grouped { matrix, bias, activation };
             table.prepare::<L>(input, scratch);
-            table.multiply_from::<L>(0, input, scratch, output, matrix.out_features());
+            let mut floats = std::mem::take(&mut scratch.float_block);
+            let width = matrix.out_features();
+            table.multiply_from::<L>(0, input, scratch, &mut floats, output, width);
+            scratch.float_block = floats;
             return table.add_bias(output.values);
         }
     };

@@ -8,10 +8,10 @@ mod decode;
 mod rows;
 mod tiles;
 
-use super::{BLOCK, Floats, Output, for_each_tile, in_blocks};
+use super::{BLOCK, Floats, Output, Sweep, in_blocks, multiply_float};
 use crate::backend::cpu::lanes::{ByteDot, Lanes, probe};
 use decode::{Bytes, Decode, LookUp, Nibbles, SplitBytes, SplitLookUp};
-use tiles::{CodeTiles, FloatTiles};
+use tiles::CodeTiles;
 
 pub use rows::GroupedRows;
 
@@ -193,15 +193,27 @@ impl GroupedMatrix {
         self.dispatch::<L, _>(WithRows { matrix: self, block, input, output, width });
     }
 
-    /// As [`GroupedMatrix::multiply_from`], of float32 rows `[rows, in_features]`; the weights become float32 on the way.
+    /// As [`GroupedMatrix::multiply_from`], of float32 rows `[rows, in_features]`: eight columns of weights at a time
+    /// become float32, in `floats`.
     pub fn multiply_float_from<L: Lanes>(
         &self,
         block: usize,
         input: &[f32],
         output: &mut Output<'_>,
         width: usize,
+        floats: &mut Vec<Floats>,
     ) {
-        self.dispatch::<L, _>(WithFloats { matrix: self, block, input, output, width });
+        let (width, bias) = self.part(block, width);
+        floats.clear();
+        floats.resize(self.in_features, Floats::default());
+        let column = output.column;
+        for (i, bias) in bias.iter().enumerate() {
+            self.dispatch::<L, _>(Block { matrix: self, block: block + i, floats });
+            output.column = column + i * BLOCK;
+            let width = (width - i * BLOCK).min(BLOCK);
+            multiply_float::<L>(input, self.in_features, width, floats, &[*bias], output);
+        }
+        output.column = column;
     }
 
     /// Row `row` of the matrix, as float32.
@@ -211,6 +223,10 @@ impl GroupedMatrix {
 
     /// Calls `work` with what makes operands of the codes.
     fn dispatch<L: Lanes, W: WithCodes<L>>(&self, work: W) {
+        // Nothing packs a matrix where the feature is off; this leaves out what would multiply one.
+        if !cfg!(feature = "blocks") {
+            return;
+        }
         match (self.form.codes, self.kind) {
             (Codes::Four { zero }, _) => work.call(Nibbles { zero: zero.into() }),
             (Codes::Seven { zero }, _) => work.call(Bytes { zero: zero.into(), flip: 0 }),
@@ -257,29 +273,41 @@ impl<L: Lanes> WithCodes<L> for WithRows<'_, '_> {
             return debug_assert!(false, "input smaller than the product");
         }
         let (width, bias) = matrix.part(block, width);
-        let tiles = CodeTiles { matrix, decode, block, input };
-        for_each_tile::<L>(&tiles, rows, width, bias, output);
+        let tiles = CodeTiles { matrix, decode, input };
+        let mut sweep = Sweep { out_features: width, bias, output };
+        let whole = rows - rows % 4;
+        for i in 0..bias.len() {
+            for row in (0..whole).step_by(4) {
+                for (r, sums) in tiles.sums::<L, 4>(row, block + i).into_iter().enumerate() {
+                    sweep.finish::<L>(row + r, i, sums);
+                }
+            }
+            for row in whole..rows {
+                let [sums] = tiles.sums::<L, 1>(row, block + i);
+                sweep.finish::<L>(row, i, sums);
+            }
+        }
     }
 }
 
-struct WithFloats<'a, 'o> {
+/// The weights of one block of columns.
+struct Block<'a> {
     matrix: &'a GroupedMatrix,
     block: usize,
-    input: &'a [f32],
-    output: &'a mut Output<'o>,
-    width: usize,
+    floats: &'a mut [Floats],
 }
 
-impl<L: Lanes> WithCodes<L> for WithFloats<'_, '_> {
+impl<L: Lanes> WithCodes<L> for Block<'_> {
     fn call<D: Decode<L>>(self, decode: D) {
-        let Self { matrix, block, input, output, width } = self;
-        let rows = output.values.len().checked_div(output.stride).unwrap_or(0);
-        if input.len() < rows * matrix.in_features {
-            return debug_assert!(false, "input smaller than the product");
+        let Self { matrix, block, floats } = self;
+        let quads = matrix.form.size / 4;
+        for (k, four) in floats.chunks_exact_mut(4).enumerate() {
+            let weights = tiles::weights::<L, D>(matrix, decode, block, k / quads, k % quads);
+            for (to, [low, high]) in four.iter_mut().zip(weights) {
+                L::store(low, &mut to.0[0]);
+                L::store(high, &mut to.0[1]);
+            }
         }
-        let (width, bias) = matrix.part(block, width);
-        let tiles = FloatTiles { matrix, decode, block, input };
-        for_each_tile::<L>(&tiles, rows, width, bias, output);
     }
 }
 

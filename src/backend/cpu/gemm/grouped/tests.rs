@@ -96,7 +96,8 @@ impl Case {
         let (mut values, stride) = (vec![0.0; self.rows * self.out_features], self.out_features);
         let mut output = Output { values: &mut values, stride, column: 0, finish: Finish::Store };
         if is_float {
-            matrix.multiply_float_from::<L>(0, &self.input, &mut output, stride);
+            let mut floats = Vec::new();
+            matrix.multiply_float_from::<L>(0, &self.input, &mut output, stride, &mut floats);
         } else {
             let mut rows = GroupedRows::default();
             rows.quantize::<L>(&self.input, self.columns, self.form.size);

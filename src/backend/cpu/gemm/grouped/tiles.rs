@@ -1,59 +1,92 @@
-//! Products of tiles: of codes with quantised rows, and of the weights that they stand for with float32 rows.
+//! Products of codes with quantised rows, and the weights that codes stand for.
 
 use super::decode::Decode;
 use super::rows::GroupedRow;
 use super::{GroupedMatrix, GroupedRows, Sixteen};
-use crate::backend::cpu::gemm::Tile;
 use crate::backend::cpu::lanes::Lanes;
 
 /// Codes times quantised rows, in integers a group at a time.
 pub struct CodeTiles<'a, D> {
     pub matrix: &'a GroupedMatrix,
     pub decode: D,
-    /// First block of the product.
-    pub block: usize,
     pub input: &'a GroupedRows,
 }
 
-impl<L: Lanes, D: Decode<L>> Tile<L> for CodeTiles<'_, D> {
+impl<D> CodeTiles<'_, D> {
+    /// Sums of `R` rows from `row` on with the columns of one block, without bias.
     #[inline(always)]
-    fn sums<const R: usize, const B: usize>(
+    pub fn sums<L: Lanes, const R: usize>(&self, row: usize, block: usize) -> [[L::F32; 2]; R]
+    where
+        D: Decode<L>,
+    {
+        let rows: [_; R] = std::array::from_fn(|r| self.input.row(row + r));
+        let mut totals = [[L::splat(0.0); 2]; R];
+        for g in 0..self.groups() {
+            self.add_group::<L, R>(&rows, block, g, &mut totals);
+        }
+        if self.input.is_fine(row..row + R) {
+            self.add_rests::<L, R>(row, block, &mut totals);
+        }
+        totals
+    }
+
+    fn groups(&self) -> usize {
+        self.matrix.in_features / self.matrix.form.size
+    }
+
+    /// Adds what eight bits left of the groups that are fine.
+    #[cold]
+    #[inline(never)]
+    fn add_rests<L: Lanes, const R: usize>(
         &self,
         row: usize,
         block: usize,
-    ) -> [[[L::F32; 2]; B]; R] {
+        totals: &mut [[L::F32; 2]; R],
+    ) where
+        D: Decode<L>,
+    {
+        let rows: [_; R] = std::array::from_fn(|r| self.input.rest(row + r));
+        let mut sums = *totals;
+        for g in 0..self.groups() {
+            // A group has a scale if there is something left of it.
+            if rows.iter().any(|row| row.scales[g] != 0.0) {
+                self.add_group::<L, R>(&rows, block, g, &mut sums);
+            }
+        }
+        *totals = sums;
+    }
+
+    /// Adds the products of one group.
+    #[inline(always)]
+    fn add_group<L: Lanes, const R: usize>(
+        &self,
+        rows: &[GroupedRow<'_>; R],
+        block: usize,
+        g: usize,
+        totals: &mut [[L::F32; 2]; R],
+    ) where
+        D: Decode<L>,
+    {
         let matrix = self.matrix;
-        let size = matrix.form.size;
-        let (quads, groups) = (size / 4, matrix.in_features / size);
-        let rows: [_; R] = std::array::from_fn(|r| self.input.row(row + r));
-        let mut totals = [[[L::splat(0.0); 2]; B]; R];
-        for g in 0..groups {
-            for b in 0..B {
-                let at = (self.block + block + b) * groups + g;
-                let codes = &matrix.codes[at * quads * D::VECTORS..][..quads * D::VECTORS];
-                let x = rows.map(|row| &row.fours[g * quads..][..quads]);
-                let mut sums = group_sums::<L, D, R>(self.decode, codes, x);
-                if rows.iter().any(|row| row.is_fine[g]) {
-                    add_rests::<L, D, R>(self.decode, codes, rows, g, &mut sums);
-                }
-                let scale = &matrix.scales[at];
-                let min = matrix.mins.get(at);
-                for ((row, sums), totals) in rows.iter().zip(sums).zip(&mut totals) {
-                    let zero = L::splat_i32(self.decode.zero().wrapping_mul(row.sums[g]));
-                    let x_scale = L::splat(row.scales[g]);
-                    for (half, total) in totals[b].iter_mut().enumerate() {
-                        let scale = L::mul(x_scale, L::load(&scale.0[half]));
-                        let sum = L::to_f32(L::sub_i32(sums[half], zero));
-                        *total = L::add(*total, L::mul(sum, scale));
-                        if let Some(min) = min {
-                            let of_min = L::mul(L::splat(row.totals[g]), L::load(&min.0[half]));
-                            *total = L::add(*total, of_min);
-                        }
-                    }
+        let quads = matrix.form.size / 4;
+        let at = block * self.groups() + g;
+        let codes = &matrix.codes[at * quads * D::VECTORS..][..quads * D::VECTORS];
+        let x = rows.each_ref().map(|row| &row.fours[g * quads..][..quads]);
+        let sums = group_sums::<L, D, R>(self.decode, codes, x);
+        let (scale, min) = (&matrix.scales[at], matrix.mins.get(at));
+        for ((row, sums), totals) in rows.iter().zip(sums).zip(totals) {
+            let zero = L::splat_i32(self.decode.zero().wrapping_mul(row.sums[g]));
+            let x_scale = L::splat(row.scales[g]);
+            for (half, total) in totals.iter_mut().enumerate() {
+                let scale = L::mul(x_scale, L::load(&scale.0[half]));
+                let sum = L::to_f32(L::sub_i32(sums[half], zero));
+                *total = L::add(*total, L::mul(sum, scale));
+                if let Some(min) = min {
+                    let of_min = L::mul(L::splat(row.totals[g]), L::load(&min.0[half]));
+                    *total = L::add(*total, of_min);
                 }
             }
         }
-        totals
     }
 }
 
@@ -88,27 +121,6 @@ fn group_sums<L: Lanes, D: Decode<L>, const R: usize>(
     lower
 }
 
-/// To the sums of the rows whose group `g` is fine: 128 times what they are, and what was left.
-#[cold]
-fn add_rests<L: Lanes, D: Decode<L>, const R: usize>(
-    decode: D,
-    codes: &[Sixteen],
-    rows: [GroupedRow<'_>; R],
-    g: usize,
-    sums: &mut [[L::I32; 2]; R],
-) {
-    let quads = codes.len() / D::VECTORS;
-    let x = rows.map(|row| &row.rests[g * quads..][..quads]);
-    let rests = group_sums::<L, D, R>(decode, codes, x);
-    for ((row, sums), rests) in rows.iter().zip(sums).zip(rests) {
-        if row.is_fine[g] {
-            for (sum, rest) in sums.iter_mut().zip(rests) {
-                *sum = L::add_i32(L::shl::<7>(*sum), rest);
-            }
-        }
-    }
-}
-
 /// The weights of a quad: for each of its four inputs, columns 0 to 3 and 4 to 7.
 #[inline(always)]
 pub fn weights<L: Lanes, D: Decode<L>>(
@@ -141,42 +153,4 @@ pub fn weights<L: Lanes, D: Decode<L>>(
         })
     });
     std::array::from_fn(|i| [halves[0][i], halves[1][i]])
-}
-
-/// Weights times float32 rows, in the order of the inputs.
-pub struct FloatTiles<'a, D> {
-    pub matrix: &'a GroupedMatrix,
-    pub decode: D,
-    /// First block of the product.
-    pub block: usize,
-    pub input: &'a [f32],
-}
-
-impl<L: Lanes, D: Decode<L>> Tile<L> for FloatTiles<'_, D> {
-    #[inline(always)]
-    fn sums<const R: usize, const B: usize>(
-        &self,
-        row: usize,
-        block: usize,
-    ) -> [[[L::F32; 2]; B]; R] {
-        let n = self.matrix.in_features;
-        let quads = self.matrix.form.size / 4;
-        let rows: [&[f32]; R] = std::array::from_fn(|r| &self.input[(row + r) * n..][..n]);
-        let mut sums = [[[L::splat(0.0); 2]; B]; R];
-        for k in 0..n / 4 {
-            for b in 0..B {
-                let block = self.block + block + b;
-                let four = weights::<L, D>(self.matrix, self.decode, block, k / quads, k % quads);
-                for (i, [low, high]) in four.into_iter().enumerate() {
-                    for (sums, row) in sums.iter_mut().zip(rows) {
-                        let x = L::splat(row[4 * k + i]);
-                        let [sum_low, sum_high] = &mut sums[b];
-                        *sum_low = L::add(*sum_low, L::mul(x, low));
-                        *sum_high = L::add(*sum_high, L::mul(x, high));
-                    }
-                }
-            }
-        }
-        sums
-    }
 }
