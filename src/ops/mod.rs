@@ -35,8 +35,8 @@ pub enum ActivationQuant {
     /// To int16 by the largest magnitude of each row: as fast where the product is of int16 pairs, and next to
     /// nothing is lost but what the weights lost.
     Wide,
-    /// By the largest magnitude of each group of neighbours that share a scale in the weights: to int8, and to fifteen
-    /// bits where a group holds what is far from the rest of its row.
+    /// To int8 by the largest magnitude of each group of neighbours that share a scale in the weights, but for what is far
+    /// from the rest of its row.
     PerGroup,
 }
 

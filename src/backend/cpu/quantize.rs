@@ -212,38 +212,6 @@ pub fn quantize_bytes<L: Lanes>(from: &[f32], multiplier: f32, to: &mut [[i8; 16
     lanes.into_iter().sum()
 }
 
-/// As [`quantize_bytes`], to integers of at most 127 · 128, each as `128 · upper + lower` of two int8; returns the sums
-/// of both.
-#[inline(always)]
-pub fn quantize_wide<L: Lanes>(
-    from: &[f32],
-    multiplier: f32,
-    upper: &mut [[i8; 16]],
-    lower: &mut [[i8; 16]],
-) -> [i32; 2] {
-    const LIMIT: f32 = 127.0 * 128.0;
-    let multiplier = L::splat(multiplier);
-    let mut sums = [L::splat_i32(0); 2];
-    let places = upper.iter_mut().zip(lower);
-    for (from, (upper, lower)) in from.as_chunks::<16>().0.iter().zip(places) {
-        let ([a, b, c, d], _) = from.as_chunks::<4>() else { continue };
-        let values = [a, b, c, d].map(|x| quantize_four::<L>(x, multiplier, LIMIT));
-        // The nearest multiple of 128, so that what is left is within ±64.
-        let uppers = values.map(|v| L::asr::<7>(L::add_i32(v, L::splat_i32(64))));
-        let lowers = std::array::from_fn(|i| L::sub_i32(values[i], L::shl::<7>(uppers[i])));
-        for ((sum, four), to) in sums.iter_mut().zip([uppers, lowers]).zip([upper, lower]) {
-            let [a, b, c, d] = four;
-            *sum = L::add_i32(*sum, L::add_i32(L::add_i32(a, b), L::add_i32(c, d)));
-            L::store_bytes(L::narrow_bytes(L::narrow(a, b), L::narrow(c, d)), to);
-        }
-    }
-    sums.map(|sum| {
-        let mut lanes = [0; 4];
-        L::store_i32(sum, &mut lanes);
-        lanes.into_iter().sum()
-    })
-}
-
 /// Quantises one row; returns the sum of its integers, wrapping.
 #[inline(always)]
 fn quantize_row<L: Lanes>(row: &[f32], multiplier: f32, limit: f32, to: &mut [[i16; 8]]) -> i32 {

@@ -148,19 +148,22 @@ pub fn reference_dot(x: &[f32], weights: &Weights, o: usize, activation: Activat
     sum as f32 * scale
 }
 
-/// A row as products of blocks see it: each group of `size` rounded to integers of at most 127, or, where it holds a
-/// value more than four times the root of the row's mean square, of 127 · 128.
+/// A row as products of blocks see it: each group of `size` rounded to integers of at most 127, but for values more than
+/// four times the root of the row's mean square.
 fn rounded(x: &[f32], size: usize) -> Vec<f64> {
     let squares: f64 = x.iter().map(|&x| f64::from(x) * f64::from(x)).sum();
     let limit = 4.0 * (squares / x.len() as f64).sqrt();
+    let is_near = |x: &&f32| f64::from(x.abs()) <= limit;
     let group = |group: &[f32]| -> Vec<f64> {
-        let greatest = group.iter().fold(0.0f32, |greatest, x| greatest.max(x.abs()));
-        let fine = if f64::from(greatest) > limit { 128.0 } else { 1.0 };
-        let multiplier = fine * (127.0 / greatest);
-        if !multiplier.is_finite() {
-            return vec![0.0; group.len()];
-        }
-        let round = |x: &f32| f64::from((x * multiplier).round_ties_even()) / f64::from(multiplier);
+        let near = group.iter().filter(is_near);
+        let multiplier = 127.0 / near.fold(0.0f32, |greatest, x| greatest.max(x.abs()));
+        let round = |x: &f32| match is_near(&x) {
+            true if multiplier.is_finite() => {
+                f64::from((x * multiplier).round_ties_even()) / f64::from(multiplier)
+            }
+            true => 0.0,
+            false => f64::from(*x),
+        };
         group.iter().map(round).collect()
     };
     x.chunks(size).flat_map(group).collect()

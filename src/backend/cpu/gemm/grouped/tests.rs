@@ -112,18 +112,17 @@ impl Case {
         value(self.form, group, k % self.form.size)
     }
 
-    /// In double precision; the input as it is, or rounded to the integers of its group: to 127, and where it holds more
-    /// than four times the root of the row's mean square to 127 · 128.
+    /// In double precision; the input as it is, or rounded to the int8 of its group, but for what is more than four
+    /// times the root of its row's mean square.
     fn reference(&self, is_float: bool) -> Vec<f64> {
         let mut input: Vec<f64> = self.input.iter().map(|&x| x.into()).collect();
         for row in input.chunks_mut(self.columns).filter(|_| !is_float) {
             let squares: f64 = row.iter().map(|x| x * x).sum();
             let limit = 4.0 * (squares / self.columns as f64).sqrt();
             for group in row.chunks_mut(self.form.size) {
-                let greatest = group.iter().fold(0.0f64, |greatest, x| greatest.max(x.abs()));
-                let fine = if greatest > limit { 128.0 } else { 1.0 };
-                let multiplier = fine * 127.0 / greatest as f32;
-                for x in group {
+                let near = group.iter().map(|x| x.abs()).filter(|x| *x <= limit);
+                let multiplier = 127.0 / near.fold(0.0, f64::max) as f32;
+                for x in group.iter_mut().filter(|x| x.abs() <= limit) {
                     let rounded = (*x as f32 * multiplier).round_ties_even();
                     *x = f64::from(rounded) / f64::from(multiplier);
                 }

@@ -24,36 +24,20 @@ impl<D> CodeTiles<'_, D> {
         for g in 0..self.groups() {
             self.add_group::<L, R>(&rows, block, g, &mut totals);
         }
-        if self.input.is_fine(row..row + R) {
-            self.add_rests::<L, R>(row, block, &mut totals);
+        for (row, totals) in (row..).zip(&mut totals) {
+            for &(column, x) in self.input.outliers(row) {
+                let weights = weight_column::<L, D>(self.matrix, self.decode, block, column);
+                let x = L::splat(x);
+                for (total, weights) in totals.iter_mut().zip(weights) {
+                    *total = L::add(*total, L::mul(x, weights));
+                }
+            }
         }
         totals
     }
 
     fn groups(&self) -> usize {
         self.matrix.in_features / self.matrix.form.size
-    }
-
-    /// Adds what eight bits left of the groups that are fine.
-    #[cold]
-    #[inline(never)]
-    fn add_rests<L: Lanes, const R: usize>(
-        &self,
-        row: usize,
-        block: usize,
-        totals: &mut [[L::F32; 2]; R],
-    ) where
-        D: Decode<L>,
-    {
-        let rows: [_; R] = std::array::from_fn(|r| self.input.rest(row + r));
-        let mut sums = *totals;
-        for g in 0..self.groups() {
-            // A group has a scale if there is something left of it.
-            if rows.iter().any(|row| row.scales[g] != 0.0) {
-                self.add_group::<L, R>(&rows, block, g, &mut sums);
-            }
-        }
-        *totals = sums;
     }
 
     /// Adds the products of one group.
@@ -119,6 +103,39 @@ fn group_sums<L: Lanes, D: Decode<L>, const R: usize>(
         }
     }
     lower
+}
+
+/// The weights of a block for one input: columns 0 to 3 and 4 to 7.
+#[inline(never)]
+pub fn weight_column<L: Lanes, D: Decode<L>>(
+    matrix: &GroupedMatrix,
+    decode: D,
+    block: usize,
+    k: usize,
+) -> [L::F32; 2] {
+    let size = matrix.form.size;
+    let at = block * (matrix.in_features / size) + k / size;
+    let place = at * (size / 4) + k % size / 4;
+    let operands = decode.operands(&matrix.codes[place * D::VECTORS..][..D::VECTORS]);
+    let (flip, zero) = decode.plain();
+    std::array::from_fn(|half| {
+        let mut bits = L::xor(L::pairs(operands.lower[half]), L::splat_i32(flip));
+        if D::IS_SPLIT {
+            bits = L::add_i32(bits, L::shl::<4>(L::pairs(operands.upper[half])));
+        }
+        let bits = match k % 4 {
+            0 => bits,
+            1 => L::shr::<8>(bits),
+            2 => L::shr::<16>(bits),
+            _ => L::shr::<24>(bits),
+        };
+        let code = L::sub_i32(L::and(bits, L::splat_i32(255)), L::splat_i32(zero));
+        let weight = L::mul(L::to_f32(code), L::load(&matrix.scales[at].0[half]));
+        match matrix.mins.get(at) {
+            Some(min) => L::add(weight, L::load(&min.0[half])),
+            None => weight,
+        }
+    })
 }
 
 /// The weights of a quad: for each of its four inputs, columns 0 to 3 and 4 to 7.
