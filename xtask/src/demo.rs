@@ -32,7 +32,8 @@ fn run(mut arguments: Arguments) -> Result<()> {
         .with_context(|| format!("cannot listen on port {port}: choose another with --port"))?;
     if builds {
         setup::set_up(&workspace, Purpose::Build)?;
-        models::fetch(&workspace, &[])?;
+        // The page's; text generation has no tab yet.
+        models::fetch(&workspace, &["en-pt", "pt-en"].map(str::to_owned))?;
         build::build(&workspace)?;
     }
     let site = Site {
