@@ -198,6 +198,17 @@ test('what is there already is not fetched again; what is damaged is', async () 
   assert.match((await run('models', 'verify', folder)).out, /model\.enpt\.bin\.gz: missing/);
 });
 
+test('lists models of languages by their pair, others by their tasks', async () => {
+  const index = join(root, 'tasks.json');
+  const { models } = JSON.parse(readFileSync(join(root, 'source', 'index.json'), 'utf8'));
+  const { from, to, ...other } = models[0];
+  const text = { ...other, id: 'writer', tasks: ['generation'] };
+  writeFileSync(index, JSON.stringify({ models: [models[0], text] }));
+  const listed = await run('models', 'list', '--from', index);
+  assert.deepEqual([from, to, listed.code, listed.err], ['en', 'pt', 0, '']);
+  assert.match(listed.out, /^en-pt\s+en → pt\s.*\nwriter\s+generation\s.*\n$/);
+});
+
 test('reads the storage index of Firefox Translations: the released model, or the one asked for', async () => {
   const from = `${origin}/storage/models.json`;
   const listed = await run('models', 'list', '--from', from);

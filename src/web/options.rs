@@ -1,6 +1,7 @@
 //! Options from JavaScript objects. A name that is not known is an error that names it.
 
 use super::error::invalid;
+#[cfg(feature = "text")]
 use crate::tasks::text_generation::GenerationOptions;
 use crate::tasks::translation::{DecodingOptions, LoadOptions, Precision};
 use js_sys::{Array, Object};
@@ -58,6 +59,7 @@ pub fn decoding_options(options: &JsValue) -> Result<DecodingOptions, JsValue> {
 
 /// `{ maxNewTokens, contextWindow, temperature, topK, topP, minP, repetitionPenalty, seed, stop, logprobs }`; the ranges
 /// of the numbers are checked where they are used.
+#[cfg(feature = "text")]
 pub fn generation_options(options: &JsValue) -> Result<GenerationOptions, JsValue> {
     let mut generation = GenerationOptions::default();
     each(options, |name, value| {

@@ -8,7 +8,7 @@ use crate::{
     setup::{self, Purpose},
     workspace::Workspace,
 };
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use std::net::TcpListener;
 
 pub const COMMAND: Subcommand = Subcommand {
@@ -30,6 +30,10 @@ fn run(mut arguments: Arguments) -> Result<()> {
     // Before the build: a port in use should not cost minutes.
     let listener = TcpListener::bind(("127.0.0.1", port))
         .with_context(|| format!("cannot listen on port {port}: choose another with --port"))?;
+    let entry = workspace.package().join("dist/index.js");
+    if !builds && !entry.is_file() {
+        bail!("{} is not there: run once without --no-build", workspace.display(&entry));
+    }
     if builds {
         setup::set_up(&workspace, Purpose::Build)?;
         // The page's; text generation has no tab yet.

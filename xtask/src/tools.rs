@@ -74,7 +74,10 @@ impl Tool {
         }
         // The authors' own dependency versions first; a registry that lags behind may lack one.
         if let Err(error) = self.install(workspace, &["--locked"]) {
-            println!("  not with its own lock file ({error:#}): with current dependencies");
+            println!(
+                "  {} did not build with its own lock file ({error:#}); trying with current dependencies",
+                self.package
+            );
             self.install(workspace, &[])?;
         }
         match self.find(workspace) {

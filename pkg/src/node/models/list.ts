@@ -12,16 +12,13 @@ export async function list(index: URL, console: Console, signal: AbortSignal): P
   console.say(`${unreadable.length} more of a shape that is not known here: ${ids}`);
 }
 
-function line({ id, from, to, architecture, files, licence }: Offer): string {
+function line({ id, tasks, from, to, architecture, files, licence }: Offer): string {
   const sizes = files.map(({ gzipBytes, bytes }) => gzipBytes ?? bytes);
   const known = sizes.every((size) => size !== undefined);
   const total = sizes.reduce<number>((sum, size) => sum + (size ?? 0), 0);
   const size = known ? `${(total / 1e6).toFixed(1)} MB` : '? MB';
-  return [
-    id.padEnd(16),
-    `${from ?? '?'} → ${to ?? '?'}`.padEnd(14),
-    size.padStart(8),
-    (architecture ?? '').padEnd(12),
-    licence,
-  ].join('  ');
+  const what = from === undefined && to === undefined ? tasks.join(', ') : `${from ?? '?'} → ${to ?? '?'}`;
+  return [id.padEnd(16), what.padEnd(14), size.padStart(8), (architecture ?? '').padEnd(12), licence].join(
+    '  ',
+  );
 }
