@@ -40,7 +40,7 @@ export async function findRoute(
   const pairs = models.flatMap((entry) => (entry.tasks.includes('translation') ? [entry.id] : []));
   const others = unreadable.map(({ what, why }) => `; ${what} cannot be read: ${why}`).join('');
   throw new MultiheadError(
-    `no model translates ${from.baseName} to ${to.baseName}, nor do two through English; the index of ${base.href} has ${pairs.join(', ') || 'none'}${others}. What can be added to it is shown by: npx multihead models list`,
+    `no model translates ${from.baseName} to ${to.baseName}, nor do two through English; the index of ${base.href} has ${pairs.join(', ') || 'none'}${others}. For more: npx multihead models list`,
     { code: 'model-not-found' },
   );
 }

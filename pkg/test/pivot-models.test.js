@@ -126,7 +126,7 @@ test('availability: what there is, and what a chain through English cannot be', 
   ])) {
     assert.equal(await of(from, to), 'unavailable', `${from} to ${to}`);
   }
-  const toDo = /nor do two through English; .*\. What can be added .*npx multihead models list$/;
+  const toDo = /nor do two through English; .*\. For more: npx multihead models list$/;
   await assert.rejects(translate('x', { from: 'pt', to: 'de' }), toDo);
   assert.deepEqual(
     (await models.list()).filter(({ tasks }) => tasks.includes('translation')).map(({ id }) => id),
