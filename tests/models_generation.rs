@@ -107,6 +107,23 @@ fn two_jobs_of_two_sessions_do_not_touch() {
 }
 
 #[test]
+fn two_jobs_of_one_session_give_what_each_would_alone() {
+    let model = model();
+    let prompts = ["Why is the sky blue?", "Write one sentence about winter."];
+    let prompts = prompts.map(|prompt| chat(&model, prompt));
+    let alone = prompts.each_ref().map(|prompt| run(&model.session(), prompt, &options(8)).text);
+    let session = model.session();
+    let mut jobs =
+        prompts.each_ref().map(|prompt| session.generate(prompt.clone(), options(8)).unwrap());
+    while jobs.iter().any(|job| !job.is_done()) {
+        for job in &mut jobs {
+            block_on(job.step()).unwrap();
+        }
+    }
+    assert_eq!(jobs.map(|job| job.complete().unwrap().text), alone);
+}
+
+#[test]
 fn an_aborted_answer_leaves_its_session_usable() {
     let model = model();
     let session = model.session();
@@ -144,6 +161,10 @@ fn texts_end_where_they_should() {
     let none = GenerationOptions { context_window: prompt.len(), ..options(1) };
     assert!(model.session().generate(prompt.clone(), none).is_err());
     assert!(model.session().generate(Vec::new(), options(1)).is_err());
+    let wide = GenerationOptions { context_window: model.info().context_len + 1, ..options(1) };
+    assert!(model.session().generate(prompt.clone(), wide).is_err());
+    let own = GenerationOptions { context_window: 0, ..options(3) };
+    assert_eq!(run(&model.session(), &prompt, &own).tokens.len(), 3);
     assert!(model.session().generate(vec![u32::MAX], options(1)).is_ok(), "found when it is read");
     // Its own end token ends an answer, and is no part of it.
     let short = chat(&model, "Answer with the single word: yes");

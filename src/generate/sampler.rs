@@ -74,11 +74,12 @@ impl Sampler {
     }
 
     /// The next token after `history`; `logits` has one a token, and is changed. A token whose logit is not a number
-    /// is never drawn.
-    pub fn next(&mut self, logits: &mut [f32], history: &[u32]) -> u32 {
+    /// is never drawn; none if there is no other.
+    pub fn next(&mut self, logits: &mut [f32], history: &[u32]) -> Option<u32> {
         self.penalise(logits, history);
+        let greedy = likeliest(logits)?;
         if self.options.temperature == 0.0 {
-            return likeliest(logits);
+            return Some(greedy);
         }
         let SamplingOptions { temperature, top_k, top_p, min_p, .. } = self.options;
         let greatest = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
@@ -101,29 +102,30 @@ impl Sampler {
         for candidate in candidates.iter_mut() {
             candidate.0 = weight(candidate.0);
         }
-        // With temperature min_p is a share of weights, of which the greatest is 1.
-        candidates.retain(|(weight, _)| *weight > 0.0 && *weight >= min_p);
-        let mut total: f32 = candidates.iter().map(|(weight, _)| weight).sum();
+        candidates.retain(|(weight, _)| *weight > 0.0);
         if top_p < 1.0 {
             candidates.sort_unstable_by(order);
+            let total: f32 = candidates.iter().map(|(weight, _)| weight).sum();
             let mut sum = 0.0;
             let enough = candidates.iter().position(|(weight, _)| {
                 sum += weight;
                 sum >= top_p * total
             });
             candidates.truncate(enough.map_or(candidates.len(), |last| last + 1));
-            total = candidates.iter().map(|(weight, _)| weight).sum();
         } else {
             candidates.sort_unstable_by_key(|(_, id)| *id);
         }
+        // The greatest weight is 1.
+        candidates.retain(|(weight, _)| *weight >= min_p);
+        let total: f32 = candidates.iter().map(|(weight, _)| weight).sum();
         let mut left = self.random.unit() * total;
         for (weight, id) in candidates.iter() {
             left -= weight;
             if left < 0.0 {
-                return *id;
+                return Some(*id);
             }
         }
-        candidates.last().map_or_else(|| likeliest(logits), |(_, id)| *id)
+        Some(candidates.last().map_or(greedy, |(_, id)| *id))
     }
 
     fn penalise(&mut self, logits: &mut [f32], history: &[u32]) {
@@ -142,15 +144,15 @@ impl Sampler {
     }
 }
 
-/// The smallest id with the largest logit.
-fn likeliest(logits: &[f32]) -> u32 {
-    let mut best = (f32::NEG_INFINITY, 0);
+/// The smallest id with the largest logit; none if none is a number.
+fn likeliest(logits: &[f32]) -> Option<u32> {
+    let mut best: Option<(f32, u32)> = None;
     for (&logit, id) in logits.iter().zip(0..) {
-        if logit > best.0 {
-            best = (logit, id);
+        if !logit.is_nan() && best.is_none_or(|(greatest, _)| logit > greatest) {
+            best = Some((logit, id));
         }
     }
-    best.1
+    best.map(|(_, id)| id)
 }
 
 /// SplitMix64 (Steele et al. 2014).
@@ -183,7 +185,7 @@ mod tests {
         let mut counts = vec![0.0; logits.len()];
         let mut sampler = Sampler::new(options);
         for _ in 0..20_000 {
-            counts[sampler.next(&mut logits.to_vec(), &[]) as usize] += 1.0 / 20_000.0;
+            counts[sampler.next(&mut logits.to_vec(), &[]).unwrap() as usize] += 1.0 / 20_000.0;
         }
         counts
     }
@@ -215,12 +217,17 @@ mod tests {
         close(&shares(top_p, &HALVES), &[4.0 / 7.0, 2.0 / 7.0, 1.0 / 7.0, 0.0]);
         let min_p = SamplingOptions { min_p: 0.4, ..plain };
         close(&shares(min_p, &HALVES), &[2.0 / 3.0, 1.0 / 3.0, 0.0, 0.0]);
+        // 0.5 is not enough of all, so the second stays; it has half the first one's probability.
+        let both = SamplingOptions { top_p: 0.6, min_p: 0.4, ..plain };
+        close(&shares(both, &HALVES), &[2.0 / 3.0, 1.0 / 3.0, 0.0, 0.0]);
+        let strict = SamplingOptions { min_p: 0.6, ..both };
+        close(&shares(strict, &HALVES), &[1.0, 0.0, 0.0, 0.0]);
         // Twice the penalty of a logit above 0 halves it: 1.5 ln 2 instead of 3.
         let greedy = SamplingOptions { repetition_penalty: 2.0, ..SamplingOptions::default() };
         let mut sampler = Sampler::new(greedy);
-        assert_eq!(sampler.next(&mut HALVES.to_vec(), &[]), 0);
-        assert_eq!(sampler.next(&mut HALVES.to_vec(), &[0, 0]), 1);
-        assert_eq!(sampler.next(&mut [-1.0, -1.5], &[0]), 1);
+        assert_eq!(sampler.next(&mut HALVES.to_vec(), &[]), Some(0));
+        assert_eq!(sampler.next(&mut HALVES.to_vec(), &[0, 0]), Some(1));
+        assert_eq!(sampler.next(&mut [-1.0, -1.5], &[0]), Some(1));
     }
 
     #[test]
@@ -239,9 +246,11 @@ mod tests {
     fn odd_logits_do_no_harm() {
         let hot = SamplingOptions { temperature: 2.0, top_p: 0.9, ..SamplingOptions::default() };
         let mut sampler = Sampler::new(hot);
-        for logits in [vec![f32::NAN, 1.0], vec![f32::NEG_INFINITY, 0.0], vec![f32::NAN], vec![]] {
-            let id = sampler.next(&mut logits.clone(), &[9]) as usize;
-            assert!(id == 0 && logits.len() < 2 || id == 1, "{logits:?}: {id}");
+        for logits in [vec![f32::NAN, 1.0], vec![f32::NEG_INFINITY, 0.0]] {
+            assert_eq!(sampler.next(&mut logits.clone(), &[9]), Some(1), "{logits:?}");
+        }
+        for logits in [vec![f32::NAN; 2], vec![]] {
+            assert_eq!(sampler.next(&mut logits.clone(), &[0]), None);
         }
         assert!(SamplingOptions { top_p: f32::NAN, ..hot }.check().is_err());
         assert!(SamplingOptions { temperature: -1.0, ..hot }.check().is_err());

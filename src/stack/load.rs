@@ -25,7 +25,7 @@ pub enum Precision {
     Int8,
     /// As `Int8`, with the activation multipliers of the file where it has any: what Marian computes.
     Int8AsMarian,
-    /// As `Auto`, with activations of int16: next to nothing is lost but what the weights lost.
+    /// As `Auto`, with activations of int16, but for weights in blocks: next to nothing is lost but what the weights lost.
     Int16Activations,
 }
 
@@ -96,7 +96,15 @@ impl<'a, O: Ops> Loader<'a, O> {
                 MatrixLayout::InOut => transpose(&values, shape[0], shape[1]),
             }),
             TensorData::Int8 { values, multiplier } => Weights::Int8 { values, multiplier },
-            TensorData::Stored(bytes) => self.stored(name, bytes)?,
+            TensorData::Stored(bytes) => match (self.stored(name, bytes)?, layout) {
+                (Weights::F32(values), MatrixLayout::InOut) => {
+                    Weights::F32(transpose(&values, shape[0], shape[1]))
+                }
+                (Weights::Blocks { .. }, MatrixLayout::InOut) => {
+                    return Err(self.wrong_type(name, "rows of output features"));
+                }
+                (weights, _) => weights,
+            },
         })
     }
 
@@ -251,6 +259,15 @@ impl<'a, O: Ops> Loader<'a, O> {
             Some(name) => self.vector(name, pairs)?,
             None => vec![1.0; pairs],
         };
+        if let (Some(bad), Some(name)) =
+            (factors.iter().find(|factor| **factor <= 0.0), &spec.factors)
+        {
+            return Err(Error::Format {
+                file: self.file.name().to_owned(),
+                offset: self.file.find(name).map(|tensor| tensor.bytes.start),
+                what: format!("tensor {name} has the divisor {bad}, expected all above 0"),
+            });
+        }
         let log_base = libm::log(f64::from(spec.base));
         let frequency = |(i, factor): (usize, f32)| {
             let plain = libm::exp(-log_base * (2 * i) as f64 / spec.dims as f64);

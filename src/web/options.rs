@@ -81,9 +81,11 @@ pub fn generation_options(options: &JsValue) -> Result<GenerationOptions, JsValu
             "repetitionPenalty" => sampling.repetition_penalty = number()? as f32,
             "logprobs" => generation.logprobs = value.is_truthy(),
             "stop" => {
+                let list = value.dyn_ref::<Array>();
                 let strings: Option<Vec<String>> =
-                    Array::from(value).iter().map(|stop| stop.as_string()).collect();
-                generation.stop = strings.ok_or_else(|| invalid(name, "strings expected"))?;
+                    list.and_then(|list| list.iter().map(|stop| stop.as_string()).collect());
+                generation.stop =
+                    strings.ok_or_else(|| invalid(name, "a list of strings expected"))?;
             }
             _ => return Err(invalid(name, "no such option")),
         }

@@ -10,7 +10,7 @@ use crate::tasks::text_generation::{self as task, Completed, Cpu, FinishReason, 
 use crate::text::utf16::Utf16Index;
 use js_sys::{Array, Float32Array, Object};
 use std::{ops::Range, rc::Rc};
-use wasm_bindgen::{JsValue, prelude::wasm_bindgen};
+use wasm_bindgen::{JsCast, JsValue, prelude::wasm_bindgen};
 
 /// A loaded language model.
 #[wasm_bindgen]
@@ -63,9 +63,8 @@ impl TextModel {
     /// An object `{ code: 'invalid-argument', … }` for what is no part.
     pub fn encode(&self, parts: &Array) -> Result<Vec<u32>, JsValue> {
         let texts = parts.iter().map(|part| {
-            let part = Array::from(&part);
-            let text = part.get(0).as_string();
-            text.map(|text| (text, part.get(1).is_truthy()))
+            let part = part.dyn_ref::<Array>()?;
+            Some((part.get(0).as_string()?, part.get(1).is_truthy()))
         });
         let texts: Option<Vec<_>> = texts.collect();
         let texts = texts.ok_or_else(|| invalid("prompt", "parts [text, isTemplate] expected"))?;

@@ -62,6 +62,16 @@ impl Keys<'_> {
         self.metadata.float(&self.key(key))
     }
 
+    /// A bound that scores or logits are held in; 0 is how some files say that there is none.
+    fn cap(&self, key: &str) -> Result<Option<f32>> {
+        match self.float(key)? {
+            Some(cap) if cap < 0.0 => {
+                Err(self.error(key, format!("{cap} found, expected a number from 0 on")))
+            }
+            cap => Ok(cap.filter(|cap| *cap > 0.0)),
+        }
+    }
+
     fn string(&self, key: &str) -> Result<Option<&str>> {
         self.metadata.string(&self.key(key))
     }
@@ -99,7 +109,17 @@ impl<'a> Description<'a> {
             let what = format!("heads of width {head_dim} in rows of {hidden_size}");
             return Err(keys.error("attention.key_length", what));
         }
-        let norm_eps_key = keys.key(family.norm_eps_key());
+        let norm_eps = keys.metadata.required(&keys.key(family.norm_eps_key()), Metadata::float)?;
+        if norm_eps < 0.0 {
+            let what = format!("{norm_eps} found, expected a number from 0 on");
+            return Err(keys.error(family.norm_eps_key(), what));
+        }
+        let window = family.window_every.map(|_| keys.size("attention.sliding_window"));
+        let window = window.transpose()?;
+        if window == Some(0) {
+            let what = "0 found, which leaves no token to be seen".to_owned();
+            return Err(keys.error("attention.sliding_window", what));
+        }
         let vocab_size =
             file.find("token_embd.weight").and_then(|table| table.shape.first().copied());
         Ok(Self {
@@ -113,14 +133,11 @@ impl<'a> Description<'a> {
             head_dim,
             vocab_size: vocab_size.unwrap_or(0),
             context_len: keys.size("context_length")?,
-            norm_eps: keys.metadata.required(&norm_eps_key, Metadata::float)?,
+            norm_eps,
             rotary: rotary(file, &keys, family, head_dim)?,
-            window: family
-                .window_every
-                .map(|_| keys.size("attention.sliding_window"))
-                .transpose()?,
-            score_cap: keys.float("attn_logit_softcapping")?,
-            logit_cap: keys.float("final_logit_softcapping")?,
+            window,
+            score_cap: keys.cap("attn_logit_softcapping")?,
+            logit_cap: keys.cap("final_logit_softcapping")?,
         })
     }
 

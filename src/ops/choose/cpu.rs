@@ -27,7 +27,8 @@ impl<L: Lanes> Cpu<L> {
         let logits_of = |pick: &Pick<CpuOutput>| pick.rows.len() * pick.output.candidates();
         let all: usize = picks.iter().map(logits_of).sum();
         let largest = picks.iter().map(logits_of).max().unwrap_or(0);
-        let each = self.rows_each(picks.len(), all / picks.len().max(1) * hidden.columns());
+        let each = self
+            .rows_each(picks.len(), (all / picks.len().max(1)).saturating_mul(hidden.columns()));
         // Taken here for every thread: one that has had none of this size would have to allocate it.
         let mut logits = Tensor::stale(picks.len().div_ceil(each), largest);
         let mut logits = logits.values_mut().chunks_mut(largest.max(1));

@@ -18,7 +18,7 @@ pub struct GenerationOptions {
     pub sampling: SamplingOptions,
     /// Most tokens to write; 0: the prompt is read, and nothing is written.
     pub max_new_tokens: usize,
-    /// Most tokens in all, prompt included.
+    /// Most tokens in all, prompt included; 0: as many as the model was trained for.
     pub context_window: usize,
     /// Strings that end the text.
     pub stop: Vec<String>,
@@ -57,17 +57,20 @@ pub struct Completed {
 pub struct GenerationJob<O: Ops> {
     model: Rc<TextModel<O>>,
     memory: Shared<O>,
-    prompt: Vec<u32>,
-    /// Tokens of the prompt that are read, once the first step has looked.
-    read: Option<usize>,
-    cached: usize,
+    /// The prompt, then the tokens written.
+    sequence: Vec<u32>,
+    prompt_len: usize,
+    window: usize,
+    /// Tokens of the prompt that were read before, once the first step has looked.
+    cached: Option<usize>,
     options: GenerationOptions,
     sampler: Sampler,
     /// Until the text ends.
     stream: Option<TextStream>,
     stops: StopStrings,
-    /// Logits after the last token read.
-    logits: Vec<f32>,
+    /// Logits after the first so many tokens of the sequence.
+    logits: (usize, Vec<f32>),
+    /// Where in the text each written token ends what it writes.
     tokens: Vec<(u32, Range<usize>)>,
     logprobs: Vec<f32>,
     /// Bytes that the tokens' texts have.
@@ -82,7 +85,8 @@ impl<O: Ops + Clone> Session<O> {
     /// Begins to write after `prompt`.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for an option out of range, an empty prompt, or one that fills the context window.
+    /// [`Error::InvalidArgument`] for an option out of range, an empty prompt, one that fills the context window, or a
+    /// window larger than the model's.
     pub fn generate(
         &self,
         prompt: Vec<u32>,
@@ -93,7 +97,15 @@ impl<O: Ops + Clone> Session<O> {
             let what = "is empty, and the model has no token to begin a text with".to_owned();
             return Err(Error::InvalidArgument { option: "prompt", what });
         }
-        let window = options.context_window;
+        let most = self.model.decoder.context_len();
+        let window = match options.context_window {
+            0 => most,
+            window if window <= most => window,
+            window => {
+                let what = format!("is {window}, the model has at most {most} tokens");
+                return Err(Error::InvalidArgument { option: "contextWindow", what });
+            }
+        };
         if prompt.len() > window || (prompt.len() == window && options.max_new_tokens > 0) {
             let what = format!("has {} tokens, the context window {window}", prompt.len());
             return Err(Error::InvalidArgument { option: "prompt", what });
@@ -102,13 +114,14 @@ impl<O: Ops + Clone> Session<O> {
             stream: Some(TextStream::new(&self.model.tokenizer, false)),
             model: Rc::clone(&self.model),
             memory: self.memory.clone(),
-            prompt,
-            read: None,
-            cached: 0,
+            prompt_len: prompt.len(),
+            sequence: prompt,
+            window,
+            cached: None,
             sampler: Sampler::new(options.sampling),
             stops: StopStrings::new(options.stop.clone()),
             options,
-            logits: Vec::new(),
+            logits: (0, Vec::new()),
             tokens: Vec::new(),
             logprobs: Vec::new(),
             written: 0,
@@ -127,7 +140,7 @@ impl<O: Ops> GenerationJob<O> {
 
     /// Whether the whole prompt was read.
     pub fn is_prompt_read(&self) -> bool {
-        self.read == Some(self.prompt.len())
+        self.logits.0 >= self.prompt_len
     }
 
     /// Tokens written so far.
@@ -135,72 +148,79 @@ impl<O: Ops> GenerationJob<O> {
         self.tokens.len()
     }
 
-    /// Reads a part of the prompt, or writes a token.
+    /// Reads a part of the prompt, or writes a token. Another job of the session may have read something else in
+    /// between: then what it put in the place of this one's tokens is read again.
     ///
     /// # Errors
-    /// Whatever the device reports.
+    /// [`Error::Internal`] where the model gives no number; whatever the device reports. Nothing of the step's tokens
+    /// counts as read then.
     pub async fn step(&mut self) -> Result<()> {
         if self.finished.is_some() {
             return Ok(());
         }
-        let mut taken = self.memory.take()?;
-        let Some((ops, continuation)) = taken.parts() else { return Ok(()) };
-        let start = match self.read {
-            Some(read) => read,
-            None => {
-                self.cached = continuation.rewind_to(ops, &self.prompt)?;
-                self.cached
-            }
-        };
-        self.read = Some(start);
-        if let Some(rest) = self.prompt.get(start..).filter(|rest| !rest.is_empty()) {
-            let part = rest.get(..CHUNK).unwrap_or(rest);
-            let hidden = continuation.read(ops, &self.model.decoder, part)?;
-            self.read = Some(start + part.len());
-            if start + part.len() == self.prompt.len() {
-                if self.options.max_new_tokens == 0 {
-                    self.finish(FinishReason::Length);
-                    return Ok(());
-                }
-                let logits = self.model.decoder.logits(ops, &hidden, part.len() - 1..part.len());
-                ops.read(&logits, &mut self.logits).await?;
-            }
+        if self.logits.0 == self.sequence.len() && !self.draw()? {
             return Ok(());
         }
-        let Some(id) = self.draw(continuation.tokens()) else { return Ok(()) };
-        let hidden = continuation.read(ops, &self.model.decoder, &[id])?;
-        let logits = self.model.decoder.logits(ops, &hidden, 0..1);
-        ops.read(&logits, &mut self.logits).await
+        let mut taken = self.memory.take()?;
+        let Some((ops, continuation)) = taken.parts() else { return Ok(()) };
+        let start = continuation.rewind_to(ops, &self.sequence)?;
+        self.cached.get_or_insert(start);
+        let rest = self.sequence.get(start..).unwrap_or_default();
+        let part = rest.get(..CHUNK).unwrap_or(rest);
+        let (decoder, end) = (&self.model.decoder, start + part.len());
+        let hidden = continuation.read(ops, decoder, part)?;
+        let is_last = end == self.sequence.len();
+        let outcome = if is_last && self.options.max_new_tokens > 0 {
+            let logits = decoder.logits(ops, &hidden, part.len() - 1..part.len());
+            ops.read(&logits, &mut self.logits.1).await
+        } else {
+            // What a device could not carry out it says when something is read.
+            ops.read(&hidden, &mut self.logits.1).await
+        };
+        if let Err(error) = outcome {
+            continuation.truncate(ops, start)?;
+            return Err(error);
+        }
+        if is_last {
+            self.logits.0 = end;
+        }
+        if is_last && self.options.max_new_tokens == 0 {
+            self.finish(FinishReason::Length);
+        }
+        Ok(())
     }
 
-    /// The next token, to be read on; nothing if it ends the text.
-    fn draw(&mut self, history: &[u32]) -> Option<u32> {
-        let log_sum = self.options.logprobs.then(|| log_sum_exp(&self.logits));
-        let raw = self.options.logprobs.then(|| self.logits.clone());
-        let id = self.sampler.next(&mut self.logits, history);
-        if self.model.tokenizer.end_ids().contains(&id) {
+    /// Draws the next token and adds it to the sequence; false if the text ends with it.
+    fn draw(&mut self) -> Result<bool> {
+        let (_, logits) = &mut self.logits;
+        let raw = self.options.logprobs.then(|| (log_sum_exp(logits), logits.clone()));
+        let id = self.sampler.next(logits, &self.sequence).ok_or_else(|| Error::Internal {
+            what: "the model gives no number for any token".to_owned(),
+        })?;
+        let tokenizer = &self.model.tokenizer;
+        if tokenizer.end_ids().contains(&id) {
             self.finish(FinishReason::Stop);
-            return None;
+            return Ok(false);
         }
-        if let (Some(raw), Some(log_sum)) = (raw, log_sum) {
+        if let Some((log_sum, raw)) = raw {
             self.logprobs.push(raw.get(id as usize).map_or(f32::NAN, |logit| logit - log_sum));
         }
-        let tokenizer = &self.model.tokenizer;
         let piece = self.stream.as_mut().map(|stream| stream.push(tokenizer, id));
         let piece = piece.unwrap_or_default();
         self.tokens.push((id, self.written..self.written + piece.len()));
         self.written += piece.len();
         self.text.push_str(&self.stops.push(&piece));
+        self.sequence.push(id);
         if self.stops.found() {
             self.finished = Some(FinishReason::Stop);
-            return None;
+            return Ok(false);
         }
-        let is_full = history.len() + 1 >= self.options.context_window;
+        let is_full = self.sequence.len() >= self.window;
         if is_full || self.tokens.len() >= self.options.max_new_tokens {
             self.finish(FinishReason::Length);
-            return None;
+            return Ok(false);
         }
-        Some(id)
+        Ok(true)
     }
 
     fn finish(&mut self, reason: FinishReason) {
@@ -234,8 +254,8 @@ impl<O: Ops> GenerationJob<O> {
             tokens: self.tokens,
             logprobs: self.options.logprobs.then_some(self.logprobs),
             finish_reason,
-            prompt_tokens: self.prompt.len(),
-            cached_tokens: self.cached,
+            prompt_tokens: self.prompt_len,
+            cached_tokens: self.cached.unwrap_or(0),
         })
     }
 }

@@ -6,7 +6,8 @@ use crate::generate::Continuation;
 use crate::ops::Ops;
 use std::{cell::RefCell, rc::Rc};
 
-/// Tokens read by one conversation. Jobs take it in turn; what they read it keeps, up to where the next one differs.
+/// Tokens read by one conversation. What its jobs read it keeps, up to where the next one differs; several at once give
+/// what each would alone, but read in turn what the others have put in the place of theirs.
 pub struct Session<O: Ops> {
     pub(super) model: Rc<TextModel<O>>,
     pub(super) memory: Shared<O>,
