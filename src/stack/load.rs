@@ -110,6 +110,9 @@ impl<'a, O: Ops> Loader<'a, O> {
 
     /// Values of another type: those of sixteen bits become float32, blocks stay what they are.
     fn stored(&self, name: &str, bytes: Vec<u8>) -> Result<Weights> {
+        if !cfg!(feature = "blocks") {
+            return Err(self.wrong_type(name, "float32 or int8 in this build"));
+        }
         let found = self.file.find(name);
         let dtype = found.map(|tensor| tensor.dtype);
         let not_finite = |at: usize, what: &str| Error::Tensor {

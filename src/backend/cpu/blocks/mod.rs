@@ -94,6 +94,9 @@ impl BlockType {
     }
 
     fn unpack_block(self, block: &[u8], groups: &mut [Group]) {
+        if !cfg!(feature = "blocks") {
+            return;
+        }
         match self {
             Self::Q4K => return k_types::q4(block, groups),
             Self::Q5K => return k_types::q5(block, groups),

@@ -109,6 +109,8 @@ impl GroupedMatrix {
         bias: Option<&[f32]>,
         mut read: impl FnMut(usize, &mut [Group]),
     ) -> Self {
+        // Where the feature is off no weights come in groups: what follows is left out of the build.
+        let out_features = if cfg!(feature = "blocks") { out_features } else { 0 };
         let groups = in_features / form.size;
         let quads = form.size / 4;
         let kind = probe::<L>();
@@ -223,7 +225,7 @@ impl GroupedMatrix {
 
     /// Calls `work` with what makes operands of the codes.
     fn dispatch<L: Lanes, W: WithCodes<L>>(&self, work: W) {
-        // Nothing packs a matrix where the feature is off; this leaves out what would multiply one.
+        // As in `pack`.
         if !cfg!(feature = "blocks") {
             return;
         }

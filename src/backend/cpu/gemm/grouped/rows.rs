@@ -48,6 +48,10 @@ impl GroupedRows {
         self.totals.clear();
         self.outliers.clear();
         self.outlier_ends.clear();
+        if !cfg!(feature = "blocks") {
+            // No weights come in groups.
+            return;
+        }
         let mut places = self.bytes.chunks_exact_mut(size / 16);
         for row in input.chunks_exact(columns.max(1)) {
             let squares = math::sum::<L>(row, 0.0, |x| L::mul(x, x));
