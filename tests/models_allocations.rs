@@ -61,7 +61,7 @@ fn inputs(id: &str) -> Vec<SearchInput> {
         let ids = vocab.encode(text).into_iter().map(|piece| piece.id);
         let source: Vec<u32> = ids.chain(vocab.eos_id()).collect();
         let candidates = shortlist.candidates_with_source(&source, vocab.vocab_size());
-        SearchInput { source, candidates: Some(candidates) }
+        SearchInput { source, candidates: Some(candidates), given: None }
     };
     TEXTS.iter().map(input).collect()
 }
@@ -72,7 +72,7 @@ fn fixture_inputs(name: &str) -> Vec<SearchInput> {
     let input = |source: &serde_json::Value| {
         let ids = source["ids"].as_array().unwrap();
         let source = ids.iter().map(|id| id.as_u64().unwrap() as u32).collect();
-        SearchInput { source, candidates: None }
+        SearchInput { source, candidates: None, given: None }
     };
     sources.as_array().unwrap().iter().take(12).map(input).collect()
 }

@@ -33,7 +33,11 @@ fn the_float_path_equals_the_float32_reference() {
     for (lines, expected) in lines.chunks(16).zip(expected.chunks(16)) {
         let inputs: Vec<_> = lines
             .iter()
-            .map(|line| SearchInput { source: source_ids(&vocab, line), candidates: None })
+            .map(|line| SearchInput {
+                source: source_ids(&vocab, line),
+                candidates: None,
+                given: None,
+            })
             .collect();
         let mut search = Search::new(&mut ops, &model, false);
         search.add(&mut ops, &model, &inputs, options).unwrap();

@@ -43,6 +43,7 @@ fn search(
         .map(|(source, candidates)| SearchInput {
             source: source.clone(),
             candidates: candidates.clone(),
+            given: None,
         })
         .collect();
     let mut search = Search::new(&mut ops, model, true);

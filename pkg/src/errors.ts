@@ -54,8 +54,13 @@ export function invalid(option: string, what: string, cause?: unknown): Multihea
 }
 
 /** A member of the public surface that is not built yet, named. */
-export function notSupported(member: string): DOMException {
-  return new DOMException(`multihead: ${member} is not built yet`, 'NotSupportedError');
+export function notBuilt(member: string): DOMException {
+  return notSupported(`${member} is not built yet`);
+}
+
+/** What cannot be done, and why. */
+export function notSupported(what: string): DOMException {
+  return new DOMException(`multihead: ${what}`, 'NotSupportedError');
 }
 
 /** A call on something that was destroyed. */

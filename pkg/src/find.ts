@@ -2,7 +2,7 @@
 
 import { catalogue, type CatalogueModel, corrupt } from './catalogue.js';
 import { folderAddress, modelBase } from './configure.js';
-import { invalid, MultiheadError, notSupported, shown } from './errors.js';
+import { invalid, MultiheadError, notBuilt, shown } from './errors.js';
 import { folder } from './folder.js';
 import { reading } from './options.js';
 import { fromCatalogue, given, isFiles, type FoundModel } from './sources.js';
@@ -18,9 +18,9 @@ export async function find(source: ModelSource): Promise<FoundModel> {
   const text = reading('model', () => String(source));
   if (text.endsWith('/')) return folder(folderAddress(text, 'model'));
   if (source instanceof URL || /^[a-z][a-z0-9+.-]*:/i.test(text) || /\.\w+$/.test(text)) {
-    throw notSupported('a model given as the address of one file');
+    throw notBuilt('a model given as the address of one file');
   }
-  if (text.includes('/')) throw notSupported('a model given as "owner/name"');
+  if (text.includes('/')) throw notBuilt('a model given as "owner/name"');
   const base = modelBase();
   const { models, unreadable } = await catalogue(base);
   const model = models.find(({ id }) => id === text);

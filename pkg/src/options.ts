@@ -1,8 +1,8 @@
 // Checks of the caller's options: nothing unknown is ignored, and names of other libraries are answered with ours.
 
-import { invalid, notSupported, reasonOf, shown } from './errors.js';
+import { invalid, notBuilt, reasonOf, shown } from './errors.js';
 import { threadsFor } from './threads.js';
-import type { DecodingOptions, ModelOptions, Precision } from './types.js';
+import type { AttentionRequest, DecodingOptions, ModelOptions, Precision } from './types.js';
 
 /** What other libraries call our options. */
 const OURS: Readonly<Record<string, string>> = {
@@ -91,7 +91,7 @@ export interface Computing {
 
 /** The options that every way of loading a model has in common. */
 export function checkModelOptions({ device, precision, threads, signal, monitor }: ModelOptions): Computing {
-  if (device === 'webgpu') throw notSupported("device: 'webgpu'");
+  if (device === 'webgpu') throw notBuilt("device: 'webgpu'");
   if (device !== undefined && device !== 'auto' && device !== 'cpu') {
     const name: unknown = device;
     const ours = typeof name === 'string' && Object.hasOwn(DEVICES, name) ? DEVICES[name] : undefined;
@@ -133,10 +133,14 @@ export function decodingOf(options: DecodingOptions): DecodingOptions {
 
 export function checkHtml(html: boolean | undefined): void {
   if (html !== undefined && typeof html !== 'boolean') throw invalid('html', 'true or false expected');
-  if (html === true) throw notSupported('html: true');
+  if (html === true) throw notBuilt('html: true');
 }
 
-export function checkText(text: unknown): asserts text is string {
+export function checkText(text: unknown, name = 'text'): asserts text is string {
   if (typeof text !== 'string')
-    throw invalid('text', `a string expected, got ${text === null ? 'null' : typeof text}`);
+    throw invalid(name, `a string expected, got ${text === null ? 'null' : typeof text}`);
+}
+
+export function checkAttention(attention: AttentionRequest | undefined): void {
+  if (attention !== undefined && attention !== false) throw notBuilt('attention');
 }

@@ -47,6 +47,11 @@ export interface Requests {
     };
     answer: readonly Translation[] | readonly string[];
   };
+  align: {
+    ask: { model: number; source: string; target: string; decoding: DecodingOptions };
+    /** One. */
+    answer: readonly Translation[];
+  };
   measure: { ask: { model: number; text: string }; answer: number };
   unload: { ask: { model: number }; answer: undefined };
   /** Bytes of the wasm memory. */

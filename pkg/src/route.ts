@@ -1,6 +1,7 @@
 // The way from one language to another: a model of the pair, or two in a row through English.
 
 import { either } from './abort.js';
+import { notSupported } from './errors.js';
 import { transferBytes } from './loader.js';
 import type { Computing } from './options.js';
 import { chained } from './pivot.js';
@@ -95,6 +96,19 @@ export class Route {
   async measure(text: string, signal: AbortSignal): Promise<number> {
     const { engine, number } = await (this.#before ?? this.#last).ready(signal);
     return engine.request('measure', { model: number, text }, { signal });
+  }
+
+  /** Reads `target` as a translation of `source`, which one model can. */
+  async align(source: string, target: string, { decoding, signal }: Call): Promise<Translation> {
+    if (!this.isDirect) {
+      throw notSupported(
+        'Translator.align() takes a pair with a model of its own; through English neither model would read both texts',
+      );
+    }
+    const { engine, number } = await this.#last.ready(signal);
+    const [read] = await engine.request('align', { model: number, source, target, decoding }, { signal });
+    // Lone surrogates do not get to the model, but nor do they move an offset.
+    return { text: target, sentences: read?.sentences ?? [] };
   }
 
   /** Translates each text. */

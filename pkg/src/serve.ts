@@ -20,6 +20,8 @@ export interface WasmTranslationModel {
   readonly precision: string;
   countTokens(text: string): number;
   start(texts: string[], options: object): WasmTranslationJob;
+  /** The target is the translation that the job ends with. */
+  startAlignment(source: string, target: string, options: object): WasmTranslationJob;
   free(): void;
 }
 
@@ -43,7 +45,7 @@ export interface PagePort {
 type Ask<K extends keyof Requests> = Extract<RequestMessage, { kind: K }>;
 
 interface Task {
-  request: Ask<'translate'> | Ask<'unload'>;
+  request: Ask<'translate'> | Ask<'align'> | Ask<'unload'>;
   job: WasmTranslationJob | undefined;
   aborted: boolean;
 }
@@ -115,6 +117,7 @@ class Server {
         this.#answer(request.call, wasm.memory.buffer.byteLength);
         return;
       case 'translate':
+      case 'align':
         this.#model(request.model).queue.push({ request, job: undefined, aborted: false });
         await this.#work();
         return;
@@ -168,7 +171,10 @@ class Server {
         this.#answer(request.call, undefined);
         return;
       }
-      task.job ??= model.start([...request.texts], request.decoding);
+      task.job ??=
+        request.kind === 'align'
+          ? model.startAlignment(request.source, request.target, request.decoding)
+          : model.start([...request.texts], request.decoding);
       const { job } = task;
       await job.step(BUDGET);
       if (task.aborted) {
@@ -176,7 +182,7 @@ class Server {
         job.free();
         return;
       }
-      const { want } = request;
+      const want = request.kind === 'align' ? 'detail' : request.want;
       if (want === 'stream' || want === 'pieces-and-detail') {
         this.#post({ kind: 'piece', call: request.call, text: job.takeText(0) });
       }

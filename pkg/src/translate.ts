@@ -1,7 +1,7 @@
 // translate(): one call from text to text. The model stays loaded for the next call, until unload().
 
 import { abortable } from './abort.js';
-import { invalid, notSupported } from './errors.js';
+import { invalid, notBuilt } from './errors.js';
 import { language } from './languages.js';
 import {
   checkHtml,
@@ -79,6 +79,6 @@ async function chosen({ model, from, to }: ModelOptions & Partial<TranslateOptio
   }
   const target = language(to, 'to');
   if (from !== undefined) return findRoute(model, language(from, 'from'), target);
-  if (model === undefined) throw notSupported('translate() without from (language detection)');
+  if (model === undefined) throw notBuilt('translate() without from (language detection)');
   return [await findNamed(model, undefined, target)];
 }

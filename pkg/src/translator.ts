@@ -1,10 +1,11 @@
 // Translator: the W3C Translator API's shape over a model of this package.
 
 import { abortable, either } from './abort.js';
-import { destroyed, invalid, notSupported } from './errors.js';
+import { destroyed, invalid } from './errors.js';
 import { language } from './languages.js';
 import { availabilityOf } from './loader.js';
 import {
+  checkAttention,
   checkHtml,
   checkModelOptions,
   checkSignal,
@@ -138,20 +139,28 @@ export class Translator implements LoadedInfo, Destroyable {
   ): Promise<Translation> {
     const names = ['signal', 'html', 'attention'];
     const { attention, ...others } = read(options, names, 'Translator.translateDetailed()');
-    if (attention !== undefined && attention !== false) throw notSupported('attention');
+    checkAttention(attention);
     return during(this, text, others, 'translateDetailed()', async (route, call) => {
       const [translation] = await route.run([text], 'detail', call);
       return translation ?? { text: '', sentences: [] };
     });
   }
 
-  /** Attention of a given pair of texts. */
+  /**
+   * `target` as a translation of `source`: what its tokens look at, and how likely they are. Nothing is decoded. Lines
+   * and sentences are paired where both texts have as many, else whole texts, cut only where they are too long for the
+   * model. A translation's own text gives what translateDetailed() gave. Needs one model for the pair.
+   */
   async align(
-    _source: string,
-    _target: string,
-    _options?: { signal?: AbortSignal; attention?: AttentionRequest },
+    source: string,
+    target: string,
+    options: { signal?: AbortSignal; attention?: AttentionRequest } = {},
   ): Promise<Translation> {
-    throw notSupported('Translator.align()');
+    checkText(source, 'source');
+    checkText(target, 'target');
+    const { attention, ...others } = read(options, ['signal', 'attention'], 'Translator.align()');
+    checkAttention(attention);
+    return during(this, source, others, 'align()', (route, call) => route.align(source, target, call));
   }
 
   /** Tokens of the text. */

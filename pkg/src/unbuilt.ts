@@ -1,6 +1,6 @@
 // Members of the public surface that are not built yet: each rejects, naming itself.
 
-import { notSupported } from './errors.js';
+import { notBuilt } from './errors.js';
 import type {
   AttentionRequest,
   Availability,
@@ -28,13 +28,13 @@ import type {
 function failing(member: string): ReadableStream<string> {
   return new ReadableStream({
     start(controller) {
-      controller.error(notSupported(member));
+      controller.error(notBuilt(member));
     },
   });
 }
 
 export async function generate(_prompt: Prompt, _options?: GenerateOptions): Promise<string> {
-  throw notSupported('generate()');
+  throw notBuilt('generate()');
 }
 
 export function generateStreaming(_prompt: Prompt, _options?: GenerateOptions): ReadableStream<string> {
@@ -47,43 +47,43 @@ export async function embed(
   _input: string | readonly string[],
   _options?: EmbedOptions,
 ): Promise<Float32Array<ArrayBuffer> & Float32Array<ArrayBuffer>[]> {
-  throw notSupported('embed()');
+  throw notBuilt('embed()');
 }
 
 export async function classify(
   _text: string,
   _options?: EncoderCallOptions & { topK?: number },
 ): Promise<Classification> {
-  throw notSupported('classify()');
+  throw notBuilt('classify()');
 }
 
 export async function tagTokens(_text: string, _options?: EncoderCallOptions): Promise<TaggedTokens> {
-  throw notSupported('tagTokens()');
+  throw notBuilt('tagTokens()');
 }
 
 export async function fillMask(
   _text: string,
   _options?: EncoderCallOptions & { topK?: number },
 ): Promise<MaskFill> {
-  throw notSupported('fillMask()');
+  throw notBuilt('fillMask()');
 }
 
 export async function transliterate(
   _text: string,
   _options?: ModelOptions & { beamSize?: number; candidates?: number },
 ): Promise<Transliteration> {
-  throw notSupported('transliterate()');
+  throw notBuilt('transliterate()');
 }
 
 export async function translateElement(
   _root: Element | ShadowRoot | Document,
   _options: PageTranslationOptions,
 ): Promise<PageTranslation> {
-  throw notSupported('translateElement()');
+  throw notBuilt('translateElement()');
 }
 
 export function installPolyfill(_options?: { force?: boolean }): string[] {
-  throw notSupported('installPolyfill()');
+  throw notBuilt('installPolyfill()');
 }
 
 export class LanguageModel extends EventTarget implements LoadedInfo, Destroyable {
@@ -98,15 +98,15 @@ export class LanguageModel extends EventTarget implements LoadedInfo, Destroyabl
 
   private constructor() {
     super();
-    throw notSupported('LanguageModel');
+    throw notBuilt('LanguageModel');
   }
 
   static async availability(_options?: LanguageModelCreateOptions): Promise<Availability> {
-    throw notSupported('LanguageModel.availability()');
+    throw notBuilt('LanguageModel.availability()');
   }
 
   static async create(_options?: LanguageModelCreateOptions): Promise<LanguageModel> {
-    throw notSupported('LanguageModel.create()');
+    throw notBuilt('LanguageModel.create()');
   }
 
   static async params(): Promise<{
@@ -115,7 +115,7 @@ export class LanguageModel extends EventTarget implements LoadedInfo, Destroyabl
     defaultTemperature: number;
     maxTemperature: number;
   }> {
-    throw notSupported('LanguageModel.params()');
+    throw notBuilt('LanguageModel.params()');
   }
 
   declare prompt: (input: Prompt, options?: PromptOptions) => Promise<string>;
@@ -145,15 +145,15 @@ export class Embedder implements LoadedInfo, Destroyable {
   declare readonly maxTokens: number;
 
   private constructor() {
-    throw notSupported('Embedder');
+    throw notBuilt('Embedder');
   }
 
   static async availability(_options?: ModelOptions): Promise<Availability> {
-    throw notSupported('Embedder.availability()');
+    throw notBuilt('Embedder.availability()');
   }
 
   static async create(_options?: EmbedOptions): Promise<Embedder> {
-    throw notSupported('Embedder.create()');
+    throw notBuilt('Embedder.create()');
   }
 
   declare embed: {
@@ -174,13 +174,13 @@ export class LanguageDetector implements Destroyable {
   declare readonly inputQuota: number;
 
   private constructor() {
-    throw notSupported('LanguageDetector');
+    throw notBuilt('LanguageDetector');
   }
 
   static async availability(_options?: {
     expectedInputLanguages?: readonly string[];
   }): Promise<Availability> {
-    throw notSupported('LanguageDetector.availability()');
+    throw notBuilt('LanguageDetector.availability()');
   }
 
   static async create(_options?: {
@@ -188,7 +188,7 @@ export class LanguageDetector implements Destroyable {
     signal?: AbortSignal;
     monitor?: (monitor: CreateMonitor) => void;
   }): Promise<LanguageDetector> {
-    throw notSupported('LanguageDetector.create()');
+    throw notBuilt('LanguageDetector.create()');
   }
 
   declare detect: (

@@ -52,6 +52,20 @@ class Job {
   }
 }
 
+/** "Reads" the target in the source's place. */
+class AlignmentJob extends Job {
+  /** @param {string} source @param {string} target */
+  constructor(source, target) {
+    super([target]);
+    this.source = source;
+  }
+
+  /** @override */
+  finish() {
+    return super.finish().map((read) => ({ ...read, text: this.text, source: this.source }));
+  }
+}
+
 class TranslationModel {
   precision = 'int8';
 
@@ -70,6 +84,11 @@ class TranslationModel {
   /** @param {readonly string[]} texts */
   start(texts) {
     return new Job(texts);
+  }
+
+  /** @param {string} source @param {string} target */
+  startAlignment(source, target) {
+    return new AlignmentJob(source, target);
   }
 
   free() {
@@ -157,6 +176,29 @@ test('one model: calls one after the other; two models: in turn', async () => {
     [['ABCD'], ['EF'], ['WXYZ']],
   );
   assert.equal(events.join(''), 'awbxcydzef');
+});
+
+test('a given pair waits in the same queue, answers once and is aborted like any call', async () => {
+  const { ask, receive } = await started();
+  const align = (/** @type {string} */ target) => ({
+    kind: 'align',
+    model: 1,
+    source: 'S',
+    target,
+    decoding: {},
+  });
+  const first = ask(translation('ab'));
+  const second = ask(align('cd'));
+  const third = ask(align('e'.repeat(100_000)));
+  const last = ask(align('f'));
+  assert.deepEqual((await first).answer, ['AB']);
+  const { answer } = await second;
+  assert.deepEqual([answer.length, answer[0].text, answer[0].source], [1, 'cd', 'S']);
+  assert.deepEqual(second.pieces, []);
+  await until(() => events.includes('e'));
+  receive({ kind: 'abort', call: third.call });
+  assert.equal((await last).answer[0].text, 'f');
+  assert.equal(events.join('').replace(/e+/, 'e'), `abcdefree ${'e'.repeat(100_000)}f`);
 });
 
 test('pieces come in order and make up the answer', async () => {

@@ -1,8 +1,9 @@
 //! Beam search over one source (Graves 2012; the rules are Marian's). Greedy decoding is a beam of one.
 //!
-//! A hypothesis that ends leaves the beam, which stays narrower by one; the search is over when none is left.
+//! A hypothesis that ends leaves the beam, which stays narrower by one; the search is over when none is left. Where the
+//! target is given (forced decoding), the one hypothesis takes its tokens, whatever they are worth.
 
-use crate::ops::Choices;
+use crate::ops::{Choices, Wanted};
 
 /// How hypotheses are followed and compared.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -51,8 +52,6 @@ struct Candidate {
     path_score: f32,
     /// Number of the live hypothesis.
     row: usize,
-    /// Place among its choices.
-    rank: usize,
     token: u32,
     parent: Option<usize>,
 }
@@ -73,17 +72,51 @@ pub struct Beam {
     /// For each live hypothesis, which one of the step before it continues.
     continued: Vec<usize>,
     width: usize,
+    /// The tokens of the only hypothesis, if they are given.
+    given: Option<Vec<u32>>,
     finished: Vec<usize>,
-    /// Of the last step, for its room.
+    /// The best of the last step, kept for the room that they take.
     candidates: Vec<Candidate>,
 }
 
 impl Beam {
     /// A beam over a source of `source_len` tokens, end token included.
     pub fn new(options: BeamOptions, end: u32, source_len: usize, with_alignment: bool) -> Self {
-        let width = options.beam_size.max(1);
         let factor = options.max_length_factor.min(ROOMY_LENGTH_FACTOR);
-        let rows = width * libm::ceilf(factor * source_len as f32) as usize;
+        let steps = libm::ceilf(factor * source_len as f32) as usize;
+        Self::with_room(
+            options,
+            end,
+            source_len,
+            if with_alignment { source_len } else { 0 },
+            steps,
+        )
+    }
+
+    /// The one hypothesis of `tokens`, the end token last.
+    pub fn of_given(
+        tokens: Vec<u32>,
+        options: BeamOptions,
+        end: u32,
+        source_len: usize,
+        with_alignment: bool,
+    ) -> Self {
+        let options = BeamOptions { beam_size: 1, ..options };
+        let columns = if with_alignment { source_len } else { 0 };
+        let beam = Self::with_room(options, end, source_len, columns, tokens.len());
+        Self { max_len: tokens.len() as f32, given: Some(tokens), ..beam }
+    }
+
+    /// With room for `steps` steps, whose attention is kept in so many columns.
+    fn with_room(
+        options: BeamOptions,
+        end: u32,
+        source_len: usize,
+        columns: usize,
+        steps: usize,
+    ) -> Self {
+        let width = options.beam_size.max(1);
+        let rows = width * steps;
         let mut live = Vec::with_capacity(width);
         live.push(None);
         Self {
@@ -92,12 +125,13 @@ impl Beam {
             source_len,
             max_len: options.max_length_factor * source_len as f32,
             nodes: Vec::with_capacity(rows),
-            attention: Vec::with_capacity(if with_alignment { rows * source_len } else { 0 }),
+            attention: Vec::with_capacity(rows * columns),
             live,
             continued: Vec::with_capacity(width),
             width,
+            given: None,
             finished: Vec::with_capacity(width),
-            candidates: Vec::with_capacity(width * width),
+            candidates: Vec::with_capacity(width + 1),
         }
     }
 
@@ -111,9 +145,15 @@ impl Beam {
         self.live.len()
     }
 
-    /// Choices wanted for each of them.
-    pub fn width(&self) -> usize {
-        self.width
+    /// Choices wanted of each of them.
+    pub fn wanted(&self) -> Wanted {
+        match &self.given {
+            // One hypothesis has as many nodes as it has tokens.
+            Some(given) => {
+                given.get(self.nodes.len()).map_or(Wanted::Likeliest(0), |id| Wanted::Given(*id))
+            }
+            None => Wanted::Likeliest(self.width),
+        }
     }
 
     /// Takes the next token of every hypothesis. Those of live hypothesis i are the row `first_row` + i of `choices`;
@@ -134,17 +174,16 @@ impl Beam {
         for (row, &parent) in self.live.iter().enumerate() {
             let last = parent.and_then(|node| self.nodes.get(node));
             let so_far = last.map_or(0.0, |last| last.path_score);
-            let choices = choices.row(first_row + row).iter().enumerate();
-            self.candidates.extend(choices.map(|(rank, choice)| {
+            for choice in choices.row(first_row + row) {
                 let path_score = so_far + choice.log_prob;
-                Candidate { path_score, row, rank, token: choice.id, parent }
-            }));
+                // Equal scores keep the order of hypotheses and choices.
+                let better = |other: &Candidate| other.path_score.total_cmp(&path_score).is_ge();
+                let place = self.candidates.partition_point(better);
+                self.candidates
+                    .insert(place, Candidate { path_score, row, token: choice.id, parent });
+                self.candidates.truncate(self.width);
+            }
         }
-        // Equal scores keep the order of hypotheses and choices. (A stable sort would allocate.)
-        self.candidates.sort_unstable_by(|a, b| {
-            b.path_score.total_cmp(&a.path_score).then((a.row, a.rank).cmp(&(b.row, b.rank)))
-        });
-        self.candidates.truncate(self.width);
         self.live.clear();
         self.continued.clear();
         for &Candidate { path_score, row, token, parent, .. } in &self.candidates {
@@ -165,9 +204,11 @@ impl Beam {
 
     /// The finished hypotheses, best score first.
     pub fn into_hypotheses(self) -> Vec<Hypothesis> {
-        let mut hypotheses: Vec<_> =
-            self.finished.iter().filter_map(|node| self.hypothesis(*node)).collect();
-        hypotheses.sort_by(|a, b| b.score.total_cmp(&a.score));
+        let mut hypotheses: Vec<Hypothesis> = Vec::with_capacity(self.finished.len());
+        for hypothesis in self.finished.iter().filter_map(|node| self.hypothesis(*node)) {
+            let better = |other: &Hypothesis| other.score.total_cmp(&hypothesis.score).is_ge();
+            hypotheses.insert(hypotheses.partition_point(better), hypothesis);
+        }
         hypotheses
     }
 
@@ -222,7 +263,7 @@ mod tests {
         // Continuations: 5·END −0.8, 5·7 −1.5, 6·8 −1.1, 6·END −3.0. The best two: 5·END ends, 6·8 lives.
         let step = choices(&[&[(END, -0.3), (7, -1.0)], &[(8, -0.1), (END, -2.0)]]);
         assert_eq!(beam.advance(&step, 0, &[], 0), [1]);
-        assert_eq!((beam.live(), beam.width()), (1, 1));
+        assert_eq!((beam.live(), beam.wanted()), (1, Wanted::Likeliest(1)));
         assert_eq!(beam.advance(&choices(&[&[(END, -0.1)]]), 0, &[], 0), [0_usize; 0]);
         let hypotheses = beam.into_hypotheses();
         assert_eq!(hypotheses[0].tokens, [5, END]);
@@ -255,6 +296,26 @@ mod tests {
         let best = beam.into_hypotheses().remove(0);
         assert_eq!((steps, best.tokens, best.cut), (3, vec![9, 9, 9], true));
         assert!((best.score - -1.0).abs() < 1e-6);
+    }
+
+    #[test]
+    fn a_given_target_is_gone_through() {
+        // As long as it is: the limit is for translations. Were it shorter, END in the middle would end it.
+        let options =
+            BeamOptions { beam_size: 4, max_length_factor: 0.1, ..BeamOptions::default() };
+        let mut beam = Beam::of_given(vec![7, 7, END], options, END, 1, true);
+        for (id, log_prob, live) in [(7, -2.0, 1), (7, -0.5, 1), (END, -0.2, 0)] {
+            assert_eq!(beam.wanted(), Wanted::Given(id));
+            beam.advance(&choices(&[&[(id, log_prob)]]), 0, &[1.0], 1);
+            assert_eq!(beam.live(), live);
+        }
+        let hypotheses = beam.into_hypotheses();
+        assert_eq!((hypotheses.len(), hypotheses[0].cut), (1, false));
+        assert_eq!(
+            (&hypotheses[0].tokens[..], hypotheses[0].alignment.len()),
+            (&[7, 7, END][..], 3)
+        );
+        assert!((hypotheses[0].score - -0.9).abs() < 1e-6);
     }
 
     #[test]

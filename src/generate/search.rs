@@ -2,7 +2,7 @@
 
 use super::beam::{Beam, BeamOptions, Hypothesis};
 use crate::error::Result;
-use crate::ops::{Choices, Ops, Pick};
+use crate::ops::{Choices, Ops, Pick, Wanted};
 use crate::stack::{DecoderState, Encoded, EncoderDecoder, SourceRows};
 use std::{ops::Range, sync::Arc};
 
@@ -13,6 +13,8 @@ pub struct SearchInput {
     pub source: Vec<u32>,
     /// Target tokens to choose from, ascending (a lexical shortlist); all if `None`.
     pub candidates: Option<Vec<u32>>,
+    /// Target tokens to go through in place of searching, all of them candidates, the end token last.
+    pub given: Option<Vec<u32>>,
 }
 
 /// A search that moves on by [`Search::step`] and takes further sources by [`Search::add`] while others are under way.
@@ -87,7 +89,13 @@ impl<O: Ops> Search<O> {
             };
             previous = Some(&input.candidates);
             let (end, source_len) = (model.special().end, input.source.len());
-            let beam = Beam::new(options, end, source_len, self.with_alignment);
+            let with_alignment = self.with_alignment;
+            let beam = match &input.given {
+                Some(given) => {
+                    Beam::of_given(given.clone(), options, end, source_len, with_alignment)
+                }
+                None => Beam::new(options, end, source_len, with_alignment),
+            };
             sources.push(Source { number, rows, output, beam });
         }
         let state = model.start(ops, inputs.len());
@@ -123,12 +131,20 @@ impl<O: Ops> Search<O> {
         let (tokens, row_sources) = (&room.tokens, &room.row_sources);
         let step = model.decode_step(ops, encoded, state, tokens, row_sources, *with_alignment)?;
         let mut row = 0;
-        for alike in sources.chunk_by(|a, b| Arc::ptr_eq(&a.output, &b.output)) {
-            let live: usize = alike.iter().map(|source| source.beam.live()).sum();
-            let k = alike.iter().map(|source| source.beam.width()).max().unwrap_or(1);
-            let Some(Source { output, .. }) = alike.first() else { continue };
-            room.picks.push(Pick { rows: row..row + live, output: Arc::clone(output), k });
-            row += live;
+        for Source { output, beam, .. } in sources.iter() {
+            let (rows, wanted) = (row..row + beam.live(), beam.wanted());
+            row = rows.end;
+            // Rows with the same candidates go through one product.
+            match (room.picks.last_mut(), wanted) {
+                (
+                    Some(Pick { rows: shared, output: same, wanted: Wanted::Likeliest(most) }),
+                    Wanted::Likeliest(k),
+                ) if Arc::ptr_eq(same, output) => {
+                    *most = k.max(*most);
+                    shared.end = rows.end;
+                }
+                _ => room.picks.push(Pick { rows, output: Arc::clone(output), wanted }),
+            }
         }
         ops.choose(&step.hidden, &room.picks, &mut room.chosen);
         room.picks.clear();

@@ -21,7 +21,7 @@ use crate::error::Result;
 use std::ops::Range;
 
 pub use attention::{AttentionArgs, AttentionSegment, Mask, View};
-pub use choose::{Choice, Choices, Pick};
+pub use choose::{Choice, Choices, Pick, Wanted};
 
 /// How the rows that enter an int8 matrix product are quantised.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -326,7 +326,7 @@ pub trait Ops {
     ) -> Self::Tensor;
     /// `cap · tanh(x / cap)` of every value.
     fn soft_cap(&mut self, logits: &mut Self::Tensor, cap: f32);
-    /// The likeliest candidates of each row of `hidden` that a pick names, by their [`Ops::logits`]. Picks are
+    /// The wanted candidates of each row of `hidden` that a pick names, by their [`Ops::logits`]. Picks are
     /// independent of one another; `chosen` has their rows in order, in place of what it had before.
     fn choose(
         &mut self,

@@ -75,15 +75,54 @@ impl TranslationModel {
     pub fn start(&self, texts: Vec<String>, options: &JsValue) -> Result<TranslationJob, JsValue> {
         let options = decoding_options(options)?;
         let job = self.translator.start(texts.clone(), options).map_err(|error| to_js(&error))?;
-        Ok(TranslationJob { job, texts })
+        Ok(TranslationJob { sources: texts, work: Work::Translation(job) })
+    }
+
+    /// Begins to read `target` as the translation of `source`. Options as of `start`.
+    ///
+    /// # Errors
+    /// An object `{ code, message, option }`.
+    #[wasm_bindgen(js_name = startAlignment)]
+    pub fn start_alignment(
+        &self,
+        source: String,
+        target: String,
+        options: &JsValue,
+    ) -> Result<TranslationJob, JsValue> {
+        let options = decoding_options(options)?;
+        let job = self.translator.start_alignment(source.clone(), target, options);
+        let work = Work::Alignment(job.map_err(|error| to_js(&error))?);
+        Ok(TranslationJob { sources: vec![source], work })
     }
 }
 
-/// A translation under way. Freed, it is aborted.
+/// A translation under way, or the reading of one. Freed, it is aborted.
 #[wasm_bindgen]
 pub struct TranslationJob {
-    job: task::TranslationJob<Cpu>,
-    texts: Vec<String>,
+    sources: Vec<String>,
+    work: Work,
+}
+
+enum Work {
+    Translation(task::TranslationJob<Cpu>),
+    Alignment(task::AlignmentJob<Cpu>),
+}
+
+impl Work {
+    fn is_done(&self) -> bool {
+        match self {
+            Work::Translation(job) => job.is_done(),
+            Work::Alignment(job) => job.is_done(),
+        }
+    }
+
+    fn finish(self) -> Result<Vec<task::Translation>, JsValue> {
+        let finished = match self {
+            Work::Translation(job) => job.finish(),
+            Work::Alignment(job) => job.finish().map(|translation| vec![translation]),
+        };
+        finished.map_err(|error| to_js(&error))
+    }
 }
 
 #[wasm_bindgen]
@@ -91,7 +130,7 @@ impl TranslationJob {
     /// Whether every sentence is translated.
     #[wasm_bindgen(getter)]
     pub fn done(&self) -> bool {
-        self.job.is_done()
+        self.work.is_done()
     }
 
     /// Works for about `budget_ms` milliseconds, at least one step.
@@ -100,8 +139,12 @@ impl TranslationJob {
     /// An object `{ code, message, … }`; the job is of no use after it.
     pub async fn step(&mut self, budget_ms: f64) -> Result<(), JsValue> {
         let end = now() + budget_ms;
-        while !self.job.is_done() {
-            self.job.step().await.map_err(|error| to_js(&error))?;
+        while !self.work.is_done() {
+            let stepped = match &mut self.work {
+                Work::Translation(job) => job.step().await,
+                Work::Alignment(job) => job.step().await,
+            };
+            stepped.map_err(|error| to_js(&error))?;
             if now() >= end {
                 break;
             }
@@ -110,9 +153,13 @@ impl TranslationJob {
     }
 
     /// What has become known of the translation of text number `index` since the last call, in reading order.
+    /// Nothing of a translation that is given.
     #[wasm_bindgen(js_name = takeText)]
     pub fn take_text(&mut self, index: usize) -> String {
-        self.job.take_text(index)
+        match &mut self.work {
+            Work::Translation(job) => job.take_text(index),
+            Work::Alignment(_) => String::new(),
+        }
     }
 
     /// The translated texts.
@@ -121,8 +168,7 @@ impl TranslationJob {
     /// An object `{ code: 'internal', … }` if the job is not done.
     #[wasm_bindgen(js_name = finishTexts)]
     pub fn finish_texts(self) -> Result<Vec<String>, JsValue> {
-        let translations = self.job.finish().map_err(|error| to_js(&error))?;
-        Ok(translations.into_iter().map(|translation| translation.text).collect())
+        Ok(self.work.finish()?.into_iter().map(|translation| translation.text).collect())
     }
 
     /// The translations with sentences, tokens and alignments: `Translation[]` of the package.
@@ -130,13 +176,13 @@ impl TranslationJob {
     /// # Errors
     /// As [`TranslationJob::finish_texts`].
     pub fn finish(self) -> Result<Array, JsValue> {
-        let translations = self.job.finish().map_err(|error| to_js(&error))?;
-        if translations.len() != self.texts.len() {
-            let what = format!("{} translations of {}", translations.len(), self.texts.len());
+        let translations = self.work.finish()?;
+        if translations.len() != self.sources.len() {
+            let what = format!("{} translations of {}", translations.len(), self.sources.len());
             return Err(to_js(&Error::Internal { what }));
         }
         Ok(self
-            .texts
+            .sources
             .iter()
             .zip(&translations)
             .map(|(source, translation)| translation_object(source, translation))

@@ -4,7 +4,7 @@ use super::{Random, Run, assert_close, now, run_all};
 use multihead::backend::cpu::Cpu;
 use multihead::backend::cpu::lanes::Lanes;
 use multihead::ops::choose::reference;
-use multihead::ops::{ActivationQuant, Choice, Choices, Ops, Pick, TableSource, Weights};
+use multihead::ops::{ActivationQuant, Choice, Choices, Ops, Pick, TableSource, Wanted, Weights};
 use std::f32::consts::LN_2;
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ struct Choose<'a> {
     ids: Option<&'a [u32]>,
     candidates: usize,
     barred: &'a [u32],
-    k: usize,
+    wanted: Wanted,
 }
 
 impl Run for Choose<'_> {
@@ -34,7 +34,10 @@ impl Run for Choose<'_> {
         };
         let outputs: Vec<_> = self.logits.chunks(self.candidates).map(project).collect();
         let hidden = cpu.zeros(outputs.len(), 1);
-        let pick = |(row, output)| Pick { rows: row..row + 1, output: Arc::new(output), k: self.k };
+        let pick = |(row, output)| {
+            let (rows, output) = (row..row + 1, Arc::new(output));
+            Pick { rows, output, wanted: self.wanted }
+        };
         let picks: Vec<_> = outputs.into_iter().enumerate().map(pick).collect();
         let mut choices = Choices::default();
         choose(cpu, &hidden, &picks, &mut choices);
@@ -67,14 +70,31 @@ pub fn by_hand() {
     // Probabilities 1/8, 4/8, 2/8, 1/8 of ids 2, 3, 5, 7; 3 is barred.
     let logits = [0.0, 2.0 * LN_2, LN_2, 0.0];
     let ids = [2, 3, 5, 7];
-    let two = Choose { logits: &logits, ids: Some(&ids), candidates: 4, barred: &[1, 3], k: 2 };
+    let two = Choose {
+        logits: &logits,
+        ids: Some(&ids),
+        candidates: 4,
+        barred: &[1, 3],
+        wanted: Wanted::Likeliest(2),
+    };
     let want = [5.0, -2.0 * LN_2, 2.0, -3.0 * LN_2, -1.0];
     assert_close(&run_all(&two, "by hand"), &want, 1e-6, "by hand");
-    let all = Choose { k: 9, ..two };
+    let all = Choose { wanted: Wanted::Likeliest(9), ..two };
     let want = [5.0, -2.0 * LN_2, 2.0, -3.0 * LN_2, 7.0, -3.0 * LN_2, -1.0];
     assert_close(&run_all(&all, "by hand"), &want, 1e-6, "by hand");
-    assert_eq!(run_all(&Choose { k: 0, ..all }, "by hand"), [-1.0]);
-    let none = Choose { logits: &[1.0], ids: None, candidates: 1, barred: &[0], k: 1 };
+    assert_eq!(run_all(&Choose { wanted: Wanted::Likeliest(0), ..all }, "by hand"), [-1.0]);
+    // A given one has its log-probability, barred or not; who is no candidate has none.
+    let given = |id| run_all(&Choose { wanted: Wanted::Given(id), ..all }, "given");
+    assert_close(&given(3), &[3.0, -LN_2, -1.0], 1e-6, "given");
+    assert_close(&given(7), &[7.0, -3.0 * LN_2, -1.0], 1e-6, "given");
+    assert_eq!(given(4), [-1.0]);
+    let none = Choose {
+        logits: &[1.0],
+        ids: None,
+        candidates: 1,
+        barred: &[0],
+        wanted: Wanted::Likeliest(1),
+    };
     assert_eq!(run_all(&none, "by hand"), [-1.0]);
 }
 
@@ -95,9 +115,10 @@ pub fn random() {
         let barred: Vec<u32> = (0..random.below(4)).map(|_| random.below(300) as u32).collect();
         let k = [1, 1, 4, 12][i % 4];
         let candidates = ids.len();
-        let choose = Choose { logits: &logits, ids: Some(&ids), candidates, barred: &barred, k };
+        let (logits, barred, wanted) = (&logits[..], &barred[..], Wanted::Likeliest(k));
+        let choose = Choose { logits, ids: Some(&ids), candidates, barred, wanted };
         let want: Vec<_> =
-            logits.chunks(candidates).map(|row| reference(row, &ids, &barred, k)).collect();
+            logits.chunks(candidates).map(|row| reference(row, &ids, barred, k)).collect();
         let what = format!("{candidates} candidates, k {k}");
         let (got, want) = (run_all(&choose, &what), flatten(want.iter().map(Vec::as_slice)));
         // Ids and row ends are exact, log-probabilities close.
@@ -132,7 +153,11 @@ impl Run for Picks<'_> {
         let mut row = 0;
         for pick in self.picks {
             let output = Arc::new(project(pick).unwrap());
-            picks.push(Pick { rows: row..row + pick.0, output, k: self.k });
+            let rows = row..row + pick.0;
+            // Barred id 1 is given to each third.
+            let given = picks.len() % 3 == 2;
+            let wanted = if given { Wanted::Given(1) } else { Wanted::Likeliest(self.k) };
+            picks.push(Pick { rows, output, wanted });
             row += pick.0;
         }
         let hidden = cpu.upload(self.hidden.len() / columns, columns, self.hidden);

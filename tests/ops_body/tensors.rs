@@ -5,7 +5,7 @@ use multihead::backend::cpu::Cpu;
 use multihead::backend::cpu::lanes::Native;
 use multihead::error::Error;
 use multihead::ops::{
-    ActivationQuant, Choices, LinearPart, Ops, Pick, Residual, TableSource, Weights,
+    ActivationQuant, Choices, LinearPart, Ops, Pick, Residual, TableSource, Wanted, Weights,
 };
 use std::sync::Arc;
 
@@ -101,7 +101,7 @@ pub fn faults() {
     let mut chosen = Choices::default();
     let mut choices = Choices::default();
     let mut choose = |rows, hidden, cpu: &mut Cpu<Native>| {
-        let picks = [Pick { rows, output: Arc::clone(&output), k: 1 }];
+        let picks = [Pick { rows, output: Arc::clone(&output), wanted: Wanted::Likeliest(1) }];
         cpu.choose(hidden, &picks, &mut chosen);
         now(cpu.read_chosen(&chosen, &mut choices))
     };

@@ -51,11 +51,25 @@ pub fn models() -> PathBuf {
 
 /// A downloaded translation model.
 pub fn translator(id: &str, precision: Precision) -> Rc<Translator<Cpu>> {
+    let shortlist = file(&model_file(id, |name| name.starts_with("lex.")));
+    load_translator(id, precision, Some(shortlist))
+}
+
+/// The same scoring all target tokens.
+pub fn translator_without_shortlist(id: &str, precision: Precision) -> Rc<Translator<Cpu>> {
+    load_translator(id, precision, None)
+}
+
+fn load_translator(
+    id: &str,
+    precision: Precision,
+    shortlist: Option<MemoryFile>,
+) -> Rc<Translator<Cpu>> {
     let files = TranslatorFiles {
         model: Box::new(file(&model_file(id, |name| name.starts_with("model.")))),
         source_vocab: Box::new(file(&model_file(id, |name| name.ends_with(".spm")))),
         target_vocab: None,
-        shortlist: Some(Box::new(file(&model_file(id, |name| name.starts_with("lex."))))),
+        shortlist: shortlist.map(|shortlist| Box::new(shortlist) as _),
     };
     Rc::new(Translator::load(Cpu::new(), files, LoadOptions { precision }).unwrap())
 }

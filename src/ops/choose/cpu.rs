@@ -1,6 +1,6 @@
 //! Choosing on the CPU: logits, one pass for the sum of their exponentials, one for the best.
 
-use super::{Choice, Choices, Pick};
+use super::{Choice, Choices, Pick, Wanted};
 use crate::backend::cpu::lanes::Lanes;
 use crate::backend::cpu::{Cpu, Scratch, Tensor, math};
 use crate::ops::linear::mismatch;
@@ -45,7 +45,10 @@ impl<L: Lanes> Cpu<L> {
 
 /// More than there are candidates cannot be chosen.
 fn places_each(pick: &Pick<CpuOutput>) -> usize {
-    pick.k.min(pick.output.candidates())
+    match pick.wanted {
+        Wanted::Likeliest(k) => k.min(pick.output.candidates()),
+        Wanted::Given(_) => 1,
+    }
 }
 
 impl Choices {
@@ -89,25 +92,38 @@ impl<'a> Share<'a> {
             let logits = logits.chunks_exact(candidates.max(1));
             let places = places.chunks_mut(places_each(pick).max(1));
             for ((logits, places), row) in logits.zip(places).zip(rows) {
-                row.end = row.start + choose_row::<L>(logits, &pick.output, places);
+                row.end = row.start + choose_row::<L>(logits, &pick.output, pick.wanted, places);
             }
         }
     }
 }
 
-/// Fills `places` with the best of a row; gives how many there are.
-fn choose_row<L: Lanes>(logits: &[f32], output: &CpuOutput, places: &mut [Choice]) -> usize {
+/// Fills `places` with what is wanted of a row; gives how many there are.
+fn choose_row<L: Lanes>(
+    logits: &[f32],
+    output: &CpuOutput,
+    wanted: Wanted,
+    places: &mut [Choice],
+) -> usize {
     let greatest = math::max::<L>(logits);
     let offset = L::splat(greatest);
     let sum = math::sum::<L>(logits, f32::NEG_INFINITY, |x| math::exp::<L>(L::sub(x, offset)));
     let log_sum = libm::logf(sum);
     let mut best = Best { places, count: 0 };
-    let mut start = 0;
-    for &barred in output.barred() {
-        best.merge(logits, start..barred);
-        start = barred + 1;
+    match wanted {
+        Wanted::Likeliest(_) => {
+            let mut start = 0;
+            for &barred in output.barred() {
+                best.merge(logits, start..barred);
+                start = barred + 1;
+            }
+            best.merge(logits, start..logits.len());
+        }
+        Wanted::Given(id) => {
+            let candidate = output.candidate(id);
+            best.merge(logits, candidate.map_or(0..0, |candidate| candidate..candidate + 1));
+        }
     }
-    best.merge(logits, start..logits.len());
     let Best { places, count } = best;
     for choice in &mut places[..count] {
         let Choice { id: candidate, log_prob: logit } = *choice;

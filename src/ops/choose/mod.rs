@@ -20,8 +20,17 @@ pub struct Pick<O> {
     pub rows: Range<usize>,
     /// Their candidates.
     pub output: Arc<O>,
-    /// Choices wanted of each row: the likeliest, best first (ties: the smaller id); fewer if there are fewer.
-    pub k: usize,
+    /// What is wanted of each row.
+    pub wanted: Wanted,
+}
+
+/// Which candidates a row chooses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wanted {
+    /// So many of the likeliest, best first (ties: the smaller id); fewer if there are fewer.
+    Likeliest(usize),
+    /// The one of this id, however likely and be it barred; none if it is no candidate.
+    Given(u32),
 }
 
 /// The choices of some rows.

@@ -75,14 +75,14 @@ impl CpuOutput {
                 })
             }
         };
-        let candidate = |id: &u32| match ids {
-            Some(ids) => ids.binary_search(id).ok(),
-            None => Some(*id as usize).filter(|&id| id < table.rows()),
-        };
-        let mut barred: Vec<usize> = barred.iter().filter_map(candidate).collect();
-        barred.sort_unstable();
         let candidates = ids.map_or(table.rows(), <[u32]>::len);
-        Ok(Self { columns, rows, ids: ids.map(<[u32]>::to_vec), barred, candidates })
+        let ids = ids.map(<[u32]>::to_vec);
+        let mut output = Self { columns, rows, ids, barred: Vec::new(), candidates };
+        for candidate in barred.iter().filter_map(|&id| output.candidate(id)).collect::<Vec<_>>() {
+            let place = output.barred.partition_point(|&other| other < candidate);
+            output.barred.insert(place, candidate);
+        }
+        Ok(output)
     }
 
     /// Number of candidates.
@@ -96,6 +96,14 @@ impl CpuOutput {
         match &self.ids {
             Some(ids) => ids.get(candidate).copied().unwrap_or(u32::MAX),
             None => own(),
+        }
+    }
+
+    /// The candidate of an id, if it is one.
+    pub fn candidate(&self, id: u32) -> Option<usize> {
+        match &self.ids {
+            Some(ids) => ids.binary_search(&id).ok(),
+            None => Some(id as usize).filter(|&candidate| candidate < self.candidates),
         }
     }
 

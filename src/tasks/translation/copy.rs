@@ -96,10 +96,11 @@ fn copies(draft: &Draft<'_>) -> Vec<Copy> {
             // The sign of a telephone number is part of it, and no language groups it in another way.
             let phone = text.starts_with('+') && digits(text).len() >= 7;
             let number = span.kind == ProtectedKind::Number && !phone;
-            copies.push(Copy { range: span.range, number, readable: true });
+            let before = |copy: &Copy| copy.range.start <= span.range.start;
+            let place = copies.partition_point(before);
+            copies.insert(place, Copy { range: span.range, number, readable: true });
         }
     }
-    copies.sort_by_key(|copy| copy.range.start);
     copies
 }
 
@@ -242,8 +243,13 @@ fn insert(draft: &Draft<'_>, copy: &Copy, looked_at: &[usize]) -> Edit {
 
 /// The edited target and its tokens' ranges: a token inside a replacement keeps what is left of it, which is
 /// nothing but for the first, which takes the whole.
-fn apply(draft: &Draft<'_>, mut edits: Vec<Edit>) -> (String, Vec<Range<usize>>) {
-    edits.sort_by_key(|edit| (edit.range.start, edit.range.end));
+fn apply(draft: &Draft<'_>, unordered: Vec<Edit>) -> (String, Vec<Range<usize>>) {
+    // They are few, and each instance of the library's sort is 2 KB of a module.
+    let mut edits: Vec<Edit> = Vec::with_capacity(unordered.len());
+    for edit in unordered {
+        let place = |edit: &Edit| (edit.range.start, edit.range.end);
+        edits.insert(edits.partition_point(|other| place(other) <= place(&edit)), edit);
+    }
     let mut target = String::with_capacity(draft.target.len());
     // For a byte of the old target, its place in the new one: before an insertion at it, or after.
     let mut moves: Vec<(Range<usize>, Range<usize>)> = Vec::with_capacity(edits.len());

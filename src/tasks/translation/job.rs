@@ -5,21 +5,16 @@ use super::copy;
 use super::join::{Done, Joined};
 use super::plan::{Plan, Unit, slice};
 use super::prepare::{Prepared, prepare};
-use super::result::{Token, TranslatedSentence, Translation};
+use super::queue::{Queue, Sought};
+use super::result::{TranslatedSentence, Translation, tokens};
 use super::translator::Translator;
 use crate::error::{Error, Result};
-use crate::generate::{Hypothesis, Search};
+use crate::generate::Hypothesis;
 use crate::ops::Ops;
+use crate::text::sentencepiece::SentencePiece;
 use crate::text::{casing, repetition};
-use std::{
-    cmp::Reverse,
-    collections::{BTreeMap, VecDeque},
-    ops::Range,
-    rc::Rc,
-};
+use std::{cmp::Reverse, ops::Range, rc::Rc};
 
-/// Source tokens encoded at once: enough to fill matrix products, few enough that a step stays short.
-const ENCODED_TOKENS: usize = 160;
 /// Hypotheses decoded at once where texts are many: weights are read once for all of them.
 const LIST_ROWS: usize = 16;
 /// Hypotheses decoded at once of a single text, whose beginning may be waited for.
@@ -39,18 +34,14 @@ enum Way {
 /// Beam of [`Way::Wide`].
 const WIDE_BEAM: usize = 4;
 
-/// Something to search for.
-#[derive(Clone)]
+/// How far the search for a unit has come.
 struct Attempt {
-    unit: usize,
-    prepared: Prepared,
     way: Way,
     /// The best of the attempts before.
-    fallback: Option<Box<Fallback>>,
+    fallback: Option<Fallback>,
 }
 
 /// A translation with a fault, kept in case no other attempt is better.
-#[derive(Clone)]
 struct Fallback {
     prepared: Prepared,
     way: Way,
@@ -71,16 +62,11 @@ enum Trouble {
 /// A translation under way; dropped, it is aborted.
 pub struct TranslationJob<O: Ops> {
     translator: Rc<Translator<O>>,
-    ops: O,
     texts: Vec<String>,
     plan: Plan,
     options: DecodingOptions,
-    waiting: VecDeque<Attempt>,
-    search: Search<O>,
-    /// What is searched for, by its number in the search.
-    searched: BTreeMap<usize, Attempt>,
-    /// Whether the search is being filled up: it goes down to half before it is.
-    filling: bool,
+    queue: Queue<O>,
+    attempts: Vec<Attempt>,  // one a unit
     done: Vec<Option<Done>>, // one a unit, until it is joined
     done_count: usize,
     joined: Vec<Joined>, // one a text
@@ -93,24 +79,25 @@ impl<O: Ops + Clone> TranslationJob<O> {
         plan: Plan,
         options: DecodingOptions,
     ) -> Self {
-        let waiting = plan.units.iter().enumerate().map(|(unit, of)| Attempt {
-            unit,
-            prepared: of.prepared.clone(),
-            way: if of.recased { Way::Recased } else { Way::Plain },
-            fallback: None,
+        let sought = plan.units.iter().enumerate().map(|(index, unit)| Sought {
+            index,
+            source: unit.prepared.clone(),
+            given: None,
+            beam_size: options.beam_size,
         });
-        let mut waiting: Vec<_> = waiting.collect();
+        let mut waiting: Vec<_> = sought.collect();
         if texts.len() > 1 {
             // The longest first: the search stays full to its end. The sentences of one text stay in order.
-            waiting.sort_by_key(|attempt| Reverse(attempt.prepared.pieces.len()));
+            waiting.sort_by_key(|sought| Reverse(sought.source.pieces.len()));
         }
-        let mut ops = translator.ops.clone();
+        let first_attempt = |unit: &Unit| {
+            let way = if unit.recased { Way::Recased } else { Way::Plain };
+            Attempt { way, fallback: None }
+        };
+        let most_rows = if texts.len() > 1 { LIST_ROWS } else { TEXT_ROWS };
         Self {
-            search: Search::new(&mut ops, &translator.model, true),
-            ops,
-            waiting: waiting.into(),
-            searched: BTreeMap::new(),
-            filling: true,
+            queue: Queue::new(Rc::clone(&translator), options, most_rows, waiting),
+            attempts: plan.units.iter().map(first_attempt).collect(),
             done: plan.units.iter().map(|_| None).collect(),
             done_count: 0,
             joined: plan.parts.iter().map(|_| Joined::default()).collect(),
@@ -123,7 +110,7 @@ impl<O: Ops + Clone> TranslationJob<O> {
 
     /// Whether every sentence is translated.
     pub fn is_done(&self) -> bool {
-        self.search.is_done() && self.waiting.is_empty()
+        self.queue.is_done()
     }
 
     /// Sentences to translate, and how many of them are done.
@@ -136,69 +123,19 @@ impl<O: Ops + Clone> TranslationJob<O> {
     /// # Errors
     /// Whatever the device reports.
     pub async fn step(&mut self) -> Result<()> {
-        let attempts = self.next_attempts();
-        if !attempts.is_empty() {
-            return self.add(attempts);
-        }
-        self.filling = false;
-        let translator = Rc::clone(&self.translator);
-        for (number, hypotheses) in self.search.step(&mut self.ops, &translator.model).await? {
-            let attempt = self.searched.remove(&number).ok_or_else(|| Error::Internal {
-                what: format!("sentence {number} ended, which nobody searched for"),
-            })?;
-            self.settle(attempt, hypotheses)?;
+        for (sought, hypotheses) in self.queue.step().await? {
+            self.settle(sought, hypotheses)?;
         }
         Ok(())
-    }
-
-    /// What is to be encoded next; nothing while there is enough to decode.
-    fn next_attempts(&mut self) -> Vec<Attempt> {
-        let most = if self.texts.len() > 1 { LIST_ROWS } else { TEXT_ROWS };
-        let live = self.search.live();
-        self.filling |= live <= most / 2;
-        let mut attempts: Vec<Attempt> = Vec::new();
-        let mut tokens = 0;
-        while let Some(next) = self.waiting.front() {
-            tokens += next.prepared.pieces.len() + 1;
-            let beam = self.beam(next);
-            let is_full = live + (attempts.len() + 1) * beam > most.max(beam);
-            let is_other = attempts.first().is_some_and(|first| self.beam(first) != beam);
-            let is_much = tokens > ENCODED_TOKENS && !attempts.is_empty();
-            if !self.filling || is_full || is_other || is_much {
-                break;
-            }
-            attempts.extend(self.waiting.pop_front());
-        }
-        attempts
-    }
-
-    fn add(&mut self, attempts: Vec<Attempt>) -> Result<()> {
-        let Some(first) = attempts.first() else { return Ok(()) };
-        let options = DecodingOptions { beam_size: self.beam(first), ..self.options };
-        let translator = &self.translator;
-        let inputs: Vec<_> = attempts
-            .iter()
-            .map(|attempt| {
-                translator.search_input(attempt.prepared.pieces.iter().map(|piece| piece.id))
-            })
-            .collect();
-        let numbers = self.search.add(&mut self.ops, &translator.model, &inputs, options)?;
-        self.searched.extend(numbers.zip(attempts));
-        Ok(())
-    }
-
-    fn beam(&self, attempt: &Attempt) -> usize {
-        if attempt.way == Way::Wide {
-            self.options.beam_size.max(WIDE_BEAM)
-        } else {
-            self.options.beam_size
-        }
     }
 
     /// Takes a translation, or asks for another attempt if the model went round in circles.
-    fn settle(&mut self, attempt: Attempt, hypotheses: Vec<Hypothesis>) -> Result<()> {
-        let Some(unit) = self.plan.units.get(attempt.unit) else {
-            return Err(Error::Internal { what: format!("unit {}", attempt.unit) });
+    fn settle(&mut self, sought: Sought, hypotheses: Vec<Hypothesis>) -> Result<()> {
+        let Sought { index, source: prepared, .. } = sought;
+        let (Some(unit), Some(attempt)) =
+            (self.plan.units.get(index), self.attempts.get_mut(index))
+        else {
+            return Err(Error::Internal { what: format!("unit {index}") });
         };
         let text = self.texts.get(unit.text).map_or("", String::as_str);
         let source = slice(text, &unit.range);
@@ -210,18 +147,21 @@ impl<O: Ops + Clone> TranslationJob<O> {
         let (trouble, best) = judged
             .min_by_key(|(trouble, _)| *trouble)
             .ok_or_else(|| Error::Internal { what: "a search without a hypothesis".to_owned() })?;
-        let Attempt { unit: index, prepared, way, fallback } = attempt;
+        let way = attempt.way;
         let mut kept = Fallback { prepared, way, best, trouble };
-        if let Some(earlier) = fallback
+        if let Some(earlier) = attempt.fallback.take()
             && earlier.trouble <= kept.trouble
         {
-            kept = *earlier;
+            kept = earlier;
         }
         if kept.trouble > Trouble::None
-            && let Some((way, prepared)) = self.next_way(way, source, unit)
+            && let Some((way, source)) =
+                next_way(way, self.options.beam_size, source, unit, &self.translator.source_vocab)
         {
-            let fallback = Some(Box::new(kept));
-            self.waiting.push_front(Attempt { unit: index, prepared, way, fallback });
+            *attempt = Attempt { way, fallback: Some(kept) };
+            let asked = self.options.beam_size;
+            let beam_size = if way == Way::Wide { asked.max(WIDE_BEAM) } else { asked };
+            self.queue.push_front(Sought { index, source, given: None, beam_size });
             return Ok(());
         }
         if kept.trouble == Trouble::Loop {
@@ -233,15 +173,6 @@ impl<O: Ops + Clone> TranslationJob<O> {
             self.done_count += 1;
         }
         Ok(())
-    }
-
-    /// What to try after `way`, and its source tokens.
-    fn next_way(&self, way: Way, source: &str, unit: &Unit) -> Option<(Way, Prepared)> {
-        if way == Way::Plain && casing::is_headline(source) {
-            return Some((Way::Recased, prepare(&self.translator.source_vocab, source, true)));
-        }
-        let wider = way != Way::Wide && self.options.beam_size < WIDE_BEAM;
-        wider.then(|| (Way::Wide, unit.prepared.clone()))
     }
 
     /// Tokens to text, with what must stay as it was put back.
@@ -281,26 +212,12 @@ impl<O: Ops + Clone> TranslationJob<O> {
             target_ranges: decoded.ranges,
             alignment: &alignment,
         });
-        let token = |id: u32, range: Range<usize>, text: &str| Token {
-            id,
-            text: slice(text, &range).to_owned(),
-            range,
-        };
+        let source_tokens = pieces.iter().map(|piece| (piece.id, piece.range.clone()));
         let sentence = TranslatedSentence {
             source: range.clone(),
             target: 0..target.len(),
-            source_tokens: pieces
-                .iter()
-                .map(|piece| {
-                    let Range { start, end } = piece.range;
-                    token(piece.id, start + range.start..end + range.start, text)
-                })
-                .collect(),
-            target_tokens: ids
-                .iter()
-                .zip(ranges)
-                .map(|(id, range)| token(*id, range, &target))
-                .collect(),
+            source_tokens: tokens(text, range.start, source_tokens),
+            target_tokens: tokens(&target, 0, ids.into_iter().zip(ranges)),
             alignment,
             score: hypothesis.score,
         };
@@ -333,6 +250,21 @@ impl<O: Ops + Clone> TranslationJob<O> {
             })
             .collect()
     }
+}
+
+/// What to try after `way` with a beam of `beam_size`, and its source tokens.
+fn next_way(
+    way: Way,
+    beam_size: usize,
+    source: &str,
+    unit: &Unit,
+    vocab: &SentencePiece,
+) -> Option<(Way, Prepared)> {
+    if way == Way::Plain && casing::is_headline(source) {
+        return Some((Way::Recased, prepare(vocab, source, true)));
+    }
+    let wider = way != Way::Wide && beam_size < WIDE_BEAM;
+    wider.then(|| (Way::Wide, unit.prepared.clone()))
 }
 
 fn trouble(source: &str, target: &str, hypothesis: &Hypothesis) -> Trouble {

@@ -1,14 +1,19 @@
-//! Translation of whole texts: sentences cut out, translated, and put back between the white space they stood in.
+//! Translation of whole texts: sentences cut out, translated, and put back between the white space they stood in; and
+//! the attention of translations that are given.
 
+mod alignment;
 mod copy;
 mod job;
 mod join;
 mod numbers;
+mod pairs;
 mod plan;
 mod prepare;
+mod queue;
 mod result;
 mod translator;
 
+pub use alignment::AlignmentJob;
 pub use job::TranslationJob;
 pub use result::{Token, TranslatedSentence, Translation};
 pub use translator::{LoadOptions, Translator, TranslatorFiles};

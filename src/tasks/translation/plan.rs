@@ -94,7 +94,7 @@ pub(super) fn slice<'a>(text: &'a str, range: &Range<usize>) -> &'a str {
 }
 
 /// `range` without the white space at its ends.
-fn trim(text: &str, range: &Range<usize>) -> Range<usize> {
+pub(super) fn trim(text: &str, range: &Range<usize>) -> Range<usize> {
     let passage = slice(text, range);
     let start = range.start + (passage.len() - passage.trim_start().len());
     start..start + passage.trim().len()

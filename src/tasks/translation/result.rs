@@ -1,5 +1,6 @@
 //! What a translation returns. Ranges are byte ranges here; the JavaScript border turns them into UTF-16.
 
+use super::plan::slice;
 use std::ops::Range;
 
 /// A translated text.
@@ -38,6 +39,19 @@ pub struct Token {
     pub text: String,
     /// Bytes of the source or of the translation.
     pub range: Range<usize>,
+}
+
+/// Tokens of the passage of `text` that starts at `start`, by their ids and ranges in it.
+pub(super) fn tokens(
+    text: &str,
+    start: usize,
+    pieces: impl Iterator<Item = (u32, Range<usize>)>,
+) -> Vec<Token> {
+    let token = |(id, range): (u32, Range<usize>)| {
+        let range = start + range.start..start + range.end;
+        Token { id, text: slice(text, &range).to_owned(), range }
+    };
+    pieces.map(token).collect()
 }
 
 impl TranslatedSentence {

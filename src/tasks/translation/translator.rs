@@ -1,5 +1,6 @@
 //! A loaded translation model: network, vocabularies, shortlist.
 
+use super::alignment::AlignmentJob;
 use super::job::TranslationJob;
 use super::plan::Plan;
 use super::{DecodingOptions, Translation};
@@ -9,7 +10,7 @@ use crate::generate::SearchInput;
 use crate::model::arch;
 use crate::ops::Ops;
 use crate::stack::{EncoderDecoder, Precision};
-use crate::text::sentencepiece::SentencePiece;
+use crate::text::sentencepiece::{Piece, SentencePiece};
 use std::rc::Rc;
 
 /// Widest beam offered: past it nothing is gained and memory grows.
@@ -134,6 +135,38 @@ impl<O: Ops + Clone> Translator<O> {
         Ok(TranslationJob::new(Rc::clone(self), texts, plan, options))
     }
 
+    /// Begins to read `target` as a translation of `source`, which moves on by [`AlignmentJob::step`]. Scores are
+    /// normalised as `options` say, which have no other use here.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] if an option is out of range.
+    pub fn start_alignment(
+        self: &Rc<Self>,
+        source: String,
+        target: String,
+        options: DecodingOptions,
+    ) -> Result<AlignmentJob<O>> {
+        check(&options)?;
+        Ok(AlignmentJob::new(Rc::clone(self), source, target, options))
+    }
+
+    /// Reads `target` as a translation of `source` from start to end.
+    ///
+    /// # Errors
+    /// As [`Translator::start_alignment`], and whatever the device reports.
+    pub async fn align(
+        self: &Rc<Self>,
+        source: String,
+        target: String,
+        options: DecodingOptions,
+    ) -> Result<Translation> {
+        let mut job = self.start_alignment(source, target, options)?;
+        while !job.is_done() {
+            job.step().await?;
+        }
+        job.finish()
+    }
+
     /// Translates `texts` from start to end.
     ///
     /// # Errors
@@ -150,26 +183,34 @@ impl<O: Ops + Clone> Translator<O> {
         job.finish()
     }
 
-    /// Source tokens as the network takes them.
-    pub(super) fn search_input(&self, ids: impl Iterator<Item = u32>) -> SearchInput {
-        let mut source: Vec<u32> = ids.collect();
+    /// Source tokens as the network takes them, and the target's if they are given.
+    ///
+    /// A given token is scored as in a translation: among the source's candidates, of which those given are too. So
+    /// a sentence's own translation has the score that it was translated with.
+    pub(super) fn search_input(&self, source: &[Piece], given: Option<&[Piece]>) -> SearchInput {
         let end = self.model.special().end;
-        source.push(end);
+        let with_end = |pieces: &[Piece]| -> Vec<u32> {
+            pieces.iter().map(|piece| piece.id).chain([end]).collect()
+        };
+        let (source, given) = (with_end(source), given.map(with_end));
         let target_vocab = self.model.vocab_size().min(self.target_vocab.vocab_size());
         // Where both sides share a vocabulary, the source's own tokens are candidates too: names are copied.
         let is_shared = Rc::ptr_eq(&self.source_vocab, &self.target_vocab);
         let candidates = self.shortlist.as_ref().map(|shortlist| {
-            if is_shared {
-                return shortlist.candidates_with_source(&source, target_vocab);
-            }
-            let mut candidates = shortlist.candidates(&source, target_vocab);
-            // Every list of real files has it; without it no translation could end.
-            if let Err(place) = candidates.binary_search(&end) {
-                candidates.insert(place, end);
+            let mut candidates = if is_shared {
+                shortlist.candidates_with_source(&source, target_vocab)
+            } else {
+                shortlist.candidates(&source, target_vocab)
+            };
+            // Every list of real files has the end token; without it no translation could end.
+            for id in given.iter().flatten().chain([&end]) {
+                if let Err(place) = candidates.binary_search(id) {
+                    candidates.insert(place, *id);
+                }
             }
             candidates
         });
-        SearchInput { source, candidates }
+        SearchInput { source, candidates, given }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Classes of characters that matter to where a sentence ends.
 
 /// Ends a line, or a field of a table, and with it a segment.
-pub(super) fn is_line_break(c: char) -> bool {
+pub fn is_line_break(c: char) -> bool {
     matches!(c, '\n' | '\t' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}')
 }
 

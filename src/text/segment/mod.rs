@@ -11,7 +11,7 @@ mod split;
 
 pub use split::{SplitPoint, SplitRank, split_points};
 
-use characters::is_line_break;
+pub use characters::is_line_break;
 use std::ops::Range;
 
 /// A stretch of text. Segments in order, joined, are exactly the text.
