@@ -87,7 +87,8 @@ async function open(url: URL): Promise<Catalogue> {
     return told(url, parseCatalogue(url, await kept.text()));
   }
   const content = parseCatalogue(url, text);
-  await cache.keep(key, new Blob([text]));
+  // A damaged one may lack what the copy of the last visit has, and would take its place for days without a network.
+  if (content.unreadable.length === 0) await cache.keep(key, new Blob([text]));
   return told(url, content);
 }
 
@@ -171,36 +172,51 @@ function readModel(entry: unknown, index: URL): CatalogueModel | string {
   const { id, tasks, from, to, licence, base, files } = entry;
   if (typeof id !== 'string' || !NAME.test(id)) return 'its id is missing or no name';
   if (!Array.isArray(files) || files.length === 0) return 'it lists no "files"';
-  const place = typeof base === 'string' ? base : `${id}/`;
-  if (resolved('file', resolved(place, index) ?? new URL('data:,')) === undefined) {
-    return `its base ${shown(place)} is no address of a folder`;
+  const place = base === undefined ? `${id}/` : base;
+  if (typeof place !== 'string' || !isFolder(place, index)) {
+    return `its base ${shown(base)} is no address of a folder`;
   }
-  for (const tag of [from, to]) {
-    if (typeof tag === 'string' && !isTag(tag)) return `${shown(tag)} is no language tag`;
-  }
+  if (!isTagOrNone(from)) return `its from ${shown(from)} is no language tag`;
+  if (!isTagOrNone(to)) return `its to ${shown(to)} is no language tag`;
+  if (!isNamesOrNone(tasks)) return 'its tasks are no list of names';
   const read: CatalogueFile[] = [];
   for (const [number, one] of (files as unknown[]).entries()) {
     const file = readFile(one);
-    if (file === undefined) return `file ${number} lacks a name, its bytes or its SHA-256`;
+    if (typeof file === 'string') return `file ${number} ${file}`;
     read.push(file);
   }
   return {
     id,
-    tasks: Array.isArray(tasks) ? tasks.filter((task) => typeof task === 'string') : [],
-    ...(typeof from === 'string' ? { from } : {}),
-    ...(typeof to === 'string' ? { to } : {}),
+    tasks: tasks ?? [],
+    ...(from === undefined ? {} : { from }),
+    ...(to === undefined ? {} : { to }),
     licence: typeof licence === 'string' ? licence : '',
     base: place,
     files: read,
   };
 }
 
-function readFile(entry: unknown): CatalogueFile | undefined {
+function isFolder(place: string, index: URL): boolean {
+  return resolved('file', resolved(place, index) ?? new URL('data:,')) !== undefined;
+}
+
+function isTagOrNone(value: unknown): value is string | undefined {
+  return value === undefined || (typeof value === 'string' && isTag(value));
+}
+
+function isNamesOrNone(value: unknown): value is string[] | undefined {
+  return value === undefined || (Array.isArray(value) && value.every((name) => typeof name === 'string'));
+}
+
+/** The file, or what is wrong with it. */
+function readFile(entry: unknown): CatalogueFile | string {
   const file = readPacked(entry);
-  if (file === undefined || !isRecord(entry)) return undefined;
+  if (file === undefined || !isRecord(entry)) return 'lacks a name, its bytes or its SHA-256';
   const { role, gzip } = entry;
   const packed = gzip === undefined ? undefined : readPacked(gzip);
-  if (gzip !== undefined && packed === undefined) return undefined;
+  if (gzip !== undefined && packed === undefined) {
+    return `(${shown(file.name)}) has a gzip record that lacks a name, its bytes or its SHA-256`;
+  }
   return {
     ...file,
     ...(typeof role === 'string' ? { role } : {}),

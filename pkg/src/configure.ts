@@ -1,7 +1,7 @@
 // Settings of the whole package, read when a model is loaded.
 
 import { invalid, shown } from './errors.js';
-import { read } from './options.js';
+import { read, reading } from './options.js';
 import { platform } from './platform.js';
 import type { Configuration } from './types.js';
 
@@ -16,7 +16,7 @@ const NAMES: readonly (keyof Configuration)[] = [
 
 const current = Object.create(null) as Configuration;
 
-/** Sets where files are and how they are kept. Options left out keep their value; loaded models are not touched. */
+/** Sets where files are and how they are kept. Options left out or undefined keep their value; loaded models are not touched. */
 export function configure(options: Configuration): void {
   const taken = read(options, NAMES, 'configure()');
   const { cache, memoryLimit } = taken;
@@ -27,11 +27,11 @@ export function configure(options: Configuration): void {
     throw invalid('memoryLimit', `a number of bytes above 0 expected, got ${shown(memoryLimit)}`);
   }
   for (const name of ['modelBase', 'wasmBase', 'workerUrl'] as const) {
-    const address: unknown = taken[name];
-    if (address === undefined) continue;
-    if (typeof address !== 'string' && !(address instanceof URL)) {
-      throw invalid(name, `an address expected, got ${shown(address)}`);
-    }
+    const given: unknown = taken[name];
+    if (given === undefined) continue;
+    const isAddress = reading(name, () => typeof given === 'string' || given instanceof URL);
+    if (!isAddress) throw invalid(name, `an address expected, got ${shown(given)}`);
+    const address = given as string | URL;
     const url = name === 'workerUrl' ? absolute(address, name) : folderAddress(address, name);
     // An object may change.
     if (typeof address !== 'string') taken[name] = url.href;

@@ -84,7 +84,12 @@ export function shown(value: unknown): string {
 
 /** The text of whatever was thrown. */
 export function reasonOf(thrown: unknown): string {
-  return thrown instanceof Error ? thrown.message : String(thrown);
+  try {
+    return String(thrown instanceof Error ? thrown.message : thrown);
+  } catch {
+    // Object.create(null) has no text, and of a revoked proxy nothing can be asked.
+    return 'what was thrown has no text';
+  }
 }
 
 /**

@@ -1,4 +1,4 @@
-// Checks of the caller's options: nothing unknown is ignored, and names of other libraries are answered with ours.
+// Checks of the caller's options: no unknown own name is ignored, and names of other libraries are answered with ours.
 
 import { invalid, notBuilt, reasonOf, shown } from './errors.js';
 import { threadsFor } from './threads.js';
@@ -49,7 +49,7 @@ export const DECODING_OPTIONS = Object.keys(DECODING) as (keyof DecodingOptions)
 
 /**
  * The caller's options, each read once: a getter may answer otherwise the next time, or throw. Every own name must be
- * among `allowed`; what somebody has put on Object.prototype is nobody's option.
+ * among `allowed`; what somebody has put on Object.prototype is nobody's option. One that is undefined is left out.
  */
 export function read<T extends object>(options: T, allowed: readonly string[], place: string): T {
   const given: unknown = options;
@@ -69,7 +69,8 @@ export function read<T extends object>(options: T, allowed: readonly string[], p
   for (const name of allowed) {
     const isOwn = reading(name, () => Object.hasOwn(given, name));
     const value = reading(name, () => Reflect.get(given, name) as unknown);
-    if (isOwn || (value !== undefined && value !== Reflect.get(Object.prototype, name))) taken[name] = value;
+    if (value === undefined) continue;
+    if (isOwn || value !== Reflect.get(Object.prototype, name)) taken[name] = value;
   }
   return taken as T;
 }
@@ -114,9 +115,10 @@ export function checkModelOptions({ device, precision, threads, signal, monitor 
 export function checkSignal(signal: AbortSignal | undefined): void {
   const given: unknown = signal;
   if (given === undefined) return;
-  if (!(given instanceof AbortSignal)) throw invalid('signal', 'an AbortSignal expected');
-  // Of a proxy of one nothing can be asked.
-  if (reading('signal', () => given.aborted)) throw given.reason as Error;
+  // A revoked proxy cannot even be asked whether it is one; another proxy of one tells nothing more.
+  const one = reading('signal', () => (given instanceof AbortSignal ? given : undefined));
+  if (one === undefined) throw invalid('signal', 'an AbortSignal expected');
+  if (reading('signal', () => one.aborted)) throw one.reason as Error;
 }
 
 /** Picks the decoding options out of `options`; their values are checked where they are used. */

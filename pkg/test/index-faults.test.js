@@ -170,7 +170,16 @@ test('entries that cannot be read are left out, and told; the others do not suff
     [{ ...good, id: 'no-files', files: [] }, /entry 3 \("no-files"\): it lists no "files"/],
     [{ ...good, id: 'a-path', files: [{ ...file, name: '../x' }] }, /\("a-path"\): file 0 lacks a name/],
     [{ ...good, id: 'no-place', base: 'http://[' }, /\("no-place"\): its base "http:\/\/\["/],
-    [{ ...good, id: 'no-tag', from: 'in English' }, /\("no-tag"\): "in English" is no language tag/],
+    [{ ...good, id: 'no-tag', from: 'in English' }, /\("no-tag"\): its from "in English" is no language tag/],
+    [{ ...good, id: 'to', to: 5 }, /\("to"\): its to 5 is no language tag/],
+    [{ ...good, id: 'from', from: null }, /\("from"\): its from null is no language tag/],
+    [{ ...good, id: 'base', base: 7 }, /\("base"\): its base 7 is no address of a folder/],
+    [{ ...good, id: 'tasks', tasks: 'translation' }, /\("tasks"\): its tasks are no list of names/],
+    [{ ...good, id: 'task', tasks: [1] }, /\("task"\): its tasks are no list of names/],
+    [
+      { ...good, id: 'gz', files: [{ ...file, gzip: { name: 'model.bin.gz', bytes: 1 } }] },
+      /\("gz"\): file 0 \("model\.bin"\) has a gzip record that lacks a name/,
+    ],
   ];
   put(INDEX, JSON.stringify({ models: [good, ...bad.map(([entry]) => entry)] }));
   put('/models/m/model.bin', 'content');

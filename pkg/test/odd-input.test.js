@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { test } from 'node:test';
 import { configure, LiveTranslation, models, MultiheadError, Translator, translate, unload } from 'multihead';
+import { configuration } from '../dist/configure.js';
 
 const MODELS = new URL('../../models/', import.meta.url);
 configure({ modelBase: MODELS });
@@ -51,6 +52,42 @@ test('what cannot be read is named', async () => {
   assert.throws(() => {
     configure(proxy);
   }, wrong('options'));
+});
+
+test('what is thrown without a text, and a signal that cannot be asked, are named', async () => {
+  const { proxy, revoke } = Proxy.revocable(/** @type {any} */ ({}), {});
+  revoke();
+  const textless = Object.assign(new Error('x'), { message: Object.create(null) });
+  for (const thrown of [Object.create(null), proxy, textless]) {
+    const options = {
+      ...PAIR,
+      /** @returns {number} */
+      get beamSize() {
+        throw thrown;
+      },
+    };
+    await assert.rejects(translate('x', options), (/** @type {any} */ error) => {
+      assert.equal(error.cause, thrown);
+      return wrong('beamSize', /cannot be read: what was thrown has no text/)(error);
+    });
+  }
+  await assert.rejects(translate('x', { ...PAIR, signal: proxy }), wrong('signal', /cannot be read/));
+  assert.throws(
+    () => {
+      configure({ modelBase: proxy });
+    },
+    wrong('modelBase', /cannot be read/),
+  );
+});
+
+test('an option that is undefined is left out: configure() keeps its value', () => {
+  const names = ['modelBase', 'wasmBase', 'workerUrl', 'cache', 'memoryLimit', 'fetch'];
+  configure({ memoryLimit: Number.MAX_SAFE_INTEGER, cache: 'none' });
+  const before = { ...configuration() };
+  configure(/** @type {any} */ (Object.fromEntries(names.map((name) => [name, undefined]))));
+  assert.equal(before.modelBase, MODELS.href);
+  assert.deepEqual({ ...configuration() }, before);
+  configure({ cache: 'default' });
 });
 
 test('what is on Object.prototype is no option', async () => {

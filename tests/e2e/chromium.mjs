@@ -53,8 +53,12 @@ export function inChromium(...options) {
     for (const { state } of servers) state.fault = undefined;
   });
   after(async () => {
-    await browser?.close();
-    for (const server of servers) await server.close();
+    try {
+      await browser?.close();
+    } finally {
+      // Else one that still listens would keep the process of the tests alive.
+      for (const server of servers) await server.close();
+    }
   });
 
   /** The server of the options at that place. */

@@ -21,15 +21,25 @@ export async function tasksSince(page, measure, work) {
   const trace = /** @type {{ traceEvents: TraceEvent[] }} */ (
     JSON.parse((await browser.stopTracing()).toString())
   );
-  const begin = trace.traceEvents.findLast(({ name, ph }) => name === measure && ph === 'b');
+  return tasksIn(trace.traceEvents, measure);
+}
+
+/**
+ * As {@link tasksSince}, from the events of a trace. One that does not say what its tasks took of the processor is an
+ * error: the time of the clock depends on what else the machine does.
+ * @param {TraceEvent[]} events @param {string} measure
+ */
+export function tasksIn(events, measure) {
+  const begin = events.findLast(({ name, ph }) => name === measure && ph === 'b');
   if (begin === undefined) throw new Error(`no measure ${measure} in the trace`);
-  return trace.traceEvents
+  const times = events
     .filter(
       ({ name, pid, tid, ts }) =>
         name === 'RunTask' && pid === begin.pid && tid === begin.tid && ts >= begin.ts,
     )
-    .flatMap(({ dur, tdur }) => {
-      const time = tdur ?? dur;
-      return time === undefined ? [] : [time / 1000]; // the task in which the trace ended has none
-    });
+    // The task in which the trace ended has none.
+    .flatMap(({ tdur }) => (tdur === undefined ? [] : [tdur / 1000]));
+  if (times.length === 0)
+    throw new Error(`no task after ${measure} in the trace has a time of the processor`);
+  return times;
 }
