@@ -149,7 +149,7 @@ export class Translator implements LoadedInfo, Destroyable {
   /**
    * `target` as a translation of `source`: what its tokens look at, and how likely they are. Nothing is decoded. Lines
    * and sentences are paired where both texts have as many, else whole texts, cut only where they are too long for the
-   * model. A translation's own text gives what translateDetailed() gave. Needs one model for the pair.
+   * model. A plain sentence's own translation gives what translateDetailed() gave. Needs one model for the pair.
    */
   async align(
     source: string,
