@@ -1,5 +1,6 @@
 //! Weights in the block formats of GGUF files: products, embeddings and logits.
 
+use super::linear::Project;
 use super::{Random, Run, assert_close, read, run_all};
 use multihead::backend::cpu::Cpu;
 use multihead::backend::cpu::blocks::BlockType;
@@ -29,21 +30,6 @@ fn blocks(random: &mut Random, kind: BlockType, count: usize) -> Vec<u8> {
 
 fn weights(random: &mut Random, kind: BlockType, rows: usize, columns: usize) -> Weights {
     Weights::Blocks { kind, bytes: blocks(random, kind, rows * columns / kind.values()) }
-}
-
-struct Project<'a> {
-    input: &'a [f32],
-    in_features: usize,
-    parts: &'a [LinearPart],
-}
-
-impl Run for Project<'_> {
-    fn run<L: Lanes>(&self, cpu: &mut Cpu<L>) -> Vec<f32> {
-        let weights = cpu.linear(self.in_features, self.parts.to_vec()).unwrap();
-        let input = cpu.upload(self.input.len() / self.in_features, self.in_features, self.input);
-        let y = cpu.project(&input, &weights);
-        read(cpu, &y).unwrap()
-    }
 }
 
 /// Sums of products are added in float32 a group at a time; the reference adds in double precision.

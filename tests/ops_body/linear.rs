@@ -7,10 +7,10 @@ use multihead::ops::linear::reference;
 use multihead::ops::{Activation, ActivationQuant, LinearPart, Ops, Residual, Weights, activation};
 
 /// `input · Wᵀ + b`.
-struct Project<'a> {
-    input: &'a [f32],
-    in_features: usize,
-    parts: &'a [LinearPart],
+pub(super) struct Project<'a> {
+    pub(super) input: &'a [f32],
+    pub(super) in_features: usize,
+    pub(super) parts: &'a [LinearPart],
 }
 
 impl Run for Project<'_> {

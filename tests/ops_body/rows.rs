@@ -1,12 +1,10 @@
 //! What works on rows: normalisation, activations, the recurrent unit, embedding.
 
+use super::heads::identity;
 use super::{FLOAT_TOLERANCE, Random, Run, assert_close, read, run_all};
 use multihead::backend::cpu::Cpu;
 use multihead::backend::cpu::lanes::{Lanes, Native};
-use multihead::ops::{
-    Activation, ActivationQuant, LinearPart, NormKind, NormSource, Ops, Residual, TableSource,
-    Weights,
-};
+use multihead::ops::{Activation, NormKind, NormSource, Ops, Residual, TableSource};
 use multihead::ops::{activation, embed as embed_op, norm as norm_op, ssru as ssru_op};
 
 struct Norm<'a> {
@@ -72,17 +70,7 @@ struct Stream<'a> {
 impl Run for Stream<'_> {
     fn run<L: Lanes>(&self, cpu: &mut Cpu<L>) -> Vec<f32> {
         let norm = cpu.norm(self.source.clone()).unwrap();
-        let identity: Vec<f32> = (0..self.columns * self.columns)
-            .map(|i| if i % (self.columns + 1) == 0 { 1.0 } else { 0.0 })
-            .collect();
-        let part = LinearPart {
-            name: "I".to_owned(),
-            out_features: self.columns,
-            weights: Weights::F32(identity),
-            bias: None,
-            activation: ActivationQuant::None,
-        };
-        let identity = cpu.linear(self.columns, vec![part]).unwrap();
+        let identity = cpu.linear(self.columns, vec![identity(self.columns)]).unwrap();
         let x = cpu.upload(self.x.len() / self.columns, self.columns, self.x);
         let mut stream = Residual { x, pending_norm: Some(&norm) };
         let once = cpu.project_qkv(&mut stream, None, &identity, None);
@@ -124,14 +112,7 @@ struct Activate<'a> {
 
 impl Run for Activate<'_> {
     fn run<L: Lanes>(&self, cpu: &mut Cpu<L>) -> Vec<f32> {
-        let part = LinearPart {
-            name: "I".to_owned(),
-            out_features: 1,
-            weights: Weights::F32(vec![1.0]),
-            bias: None,
-            activation: ActivationQuant::None,
-        };
-        let identity = cpu.linear(1, vec![part]).unwrap();
+        let identity = cpu.linear(1, vec![identity(1)]).unwrap();
         let x = cpu.upload(self.x.len(), 1, self.x);
         let y = cpu.mlp_middle(&x, &identity, self.activation);
         read(cpu, &y).unwrap()
