@@ -1,6 +1,6 @@
 //! Products of codes with quantised rows, and the weights that codes stand for.
 
-use super::decode::Decode;
+use super::decode::{Decode, Operands};
 use super::rows::GroupedRow;
 use super::{GroupedMatrix, GroupedRows, Sixteen};
 use crate::backend::cpu::lanes::Lanes;
@@ -117,24 +117,15 @@ pub fn weight_column<L: Lanes, D: Decode<L>>(
     let at = block * (matrix.in_features / size) + k / size;
     let place = at * (size / 4) + k % size / 4;
     let operands = decode.operands(&matrix.codes[place * D::VECTORS..][..D::VECTORS]);
-    let (flip, zero) = decode.plain();
     std::array::from_fn(|half| {
-        let mut bits = L::xor(L::pairs(operands.lower[half]), L::splat_i32(flip));
-        if D::IS_SPLIT {
-            bits = L::add_i32(bits, L::shl::<4>(L::pairs(operands.upper[half])));
-        }
+        let bits = code_bits::<L, D>(decode, &operands, half);
         let bits = match k % 4 {
             0 => bits,
             1 => L::shr::<8>(bits),
             2 => L::shr::<16>(bits),
             _ => L::shr::<24>(bits),
         };
-        let code = L::sub_i32(L::and(bits, L::splat_i32(255)), L::splat_i32(zero));
-        let weight = L::mul(L::to_f32(code), L::load(&matrix.scales[at].0[half]));
-        match matrix.mins.get(at) {
-            Some(min) => L::add(weight, L::load(&min.0[half])),
-            None => weight,
-        }
+        weight_of_bits::<L, D>(matrix, decode, at, half, bits)
     })
 }
 
@@ -151,23 +142,42 @@ pub fn weights<L: Lanes, D: Decode<L>>(
     let at = block * (matrix.in_features / size) + g;
     let quad = &matrix.codes[(at * (size / 4) + q) * D::VECTORS..][..D::VECTORS];
     let operands = decode.operands(quad);
-    let (flip, zero) = decode.plain();
-    let scale = &matrix.scales[at];
-    let min = matrix.mins.get(at);
     let halves: [[L::F32; 4]; 2] = std::array::from_fn(|half| {
-        let mut bits = L::xor(L::pairs(operands.lower[half]), L::splat_i32(flip));
-        if D::IS_SPLIT {
-            bits = L::add_i32(bits, L::shl::<4>(L::pairs(operands.upper[half])));
-        }
+        let mut bits = code_bits::<L, D>(decode, &operands, half);
         std::array::from_fn(|_| {
-            let code = L::sub_i32(L::and(bits, L::splat_i32(255)), L::splat_i32(zero));
+            let weight = weight_of_bits::<L, D>(matrix, decode, at, half, bits);
             bits = L::shr::<8>(bits);
-            let weight = L::mul(L::to_f32(code), L::load(&scale.0[half]));
-            match min {
-                Some(min) => L::add(weight, L::load(&min.0[half])),
-                None => weight,
-            }
+            weight
         })
     });
     std::array::from_fn(|i| [halves[0][i], halves[1][i]])
+}
+
+/// The codes of a quad for four columns, as numbers from 0 on: of each column four bytes, the first input's lowest.
+#[inline(always)]
+fn code_bits<L: Lanes, D: Decode<L>>(decode: D, operands: &Operands<L>, half: usize) -> L::I32 {
+    let (flip, _) = decode.plain();
+    let bits = L::xor(L::pairs(operands.lower[half]), L::splat_i32(flip));
+    if D::IS_SPLIT {
+        return L::add_i32(bits, L::shl::<4>(L::pairs(operands.upper[half])));
+    }
+    bits
+}
+
+/// The weights that the lowest bytes of `bits` stand for in group `at` of the matrix's groups, block by block.
+#[inline(always)]
+fn weight_of_bits<L: Lanes, D: Decode<L>>(
+    matrix: &GroupedMatrix,
+    decode: D,
+    at: usize,
+    half: usize,
+    bits: L::I32,
+) -> L::F32 {
+    let (_, zero) = decode.plain();
+    let code = L::sub_i32(L::and(bits, L::splat_i32(255)), L::splat_i32(zero));
+    let weight = L::mul(L::to_f32(code), L::load(&matrix.scales[at].0[half]));
+    match matrix.mins.get(at) {
+        Some(min) => L::add(weight, L::load(&min.0[half])),
+        None => weight,
+    }
 }
