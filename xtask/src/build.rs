@@ -7,7 +7,7 @@ use crate::{
     process::{command, find_program, run},
     setup::{self, Purpose},
     tools,
-    variants::{self, VARIANTS, Variant},
+    variants::{self, FAMILIES, VARIANTS, Variant},
     workspace::Workspace,
 };
 use anyhow::{Context, Result};
@@ -58,10 +58,12 @@ fn build_variants(workspace: &Workspace, variants: &[&Variant]) -> Result<()> {
             .with_context(|| format!("cannot empty {}", workspace.display(&folder)))?;
     }
     for variant in variants {
-        let built = variant.compile(workspace)?;
-        let name = variant.file_name();
-        bind(workspace, &built, &folder, &name)?;
-        optimise(workspace, &folder.join(format!("{name}_bg.wasm")))?;
+        for family in FAMILIES {
+            let built = variant.compile(workspace, family)?;
+            let name = variant.file_name(family);
+            bind(workspace, &built, &folder, &name)?;
+            optimise(workspace, &folder.join(format!("{name}_bg.wasm")))?;
+        }
     }
     if npm::has_package(workspace) {
         npm::run_script(workspace, &workspace.package(), "build")?;

@@ -9,6 +9,21 @@ use crate::{
 use anyhow::{Context, Result, bail};
 use std::path::PathBuf;
 
+/// What a module can do. A page fetches the smallest that does what it asks for.
+#[derive(Clone, Copy)]
+pub struct Family {
+    /// Beginning of the names of its files.
+    prefix: &'static str,
+    /// Features of the crate that it is built with.
+    features: &'static str,
+}
+
+/// Translation alone, which most pages want of the package, and everything.
+pub const FAMILIES: [Family; 2] = [
+    Family { prefix: "multihead", features: "translation" },
+    Family { prefix: "multihead_full", features: "default" },
+];
+
 /// One way to compile the crate.
 pub struct Variant {
     /// Part of the names of its files.
@@ -55,13 +70,13 @@ pub fn named(names: &[String]) -> Result<Vec<&'static Variant>> {
 }
 
 impl Variant {
-    /// Name of its files, without their endings.
-    pub fn file_name(&self) -> String {
-        format!("multihead_{}", self.name)
+    /// Name of its files for a family, without their endings.
+    pub fn file_name(&self, family: Family) -> String {
+        format!("{}_{}", family.prefix, self.name)
     }
 
-    /// Compiles it; the path of the module that wasm-bindgen takes.
-    pub fn compile(&self, workspace: &Workspace) -> Result<PathBuf> {
+    /// Compiles it for a family; the path of the module that wasm-bindgen takes.
+    pub fn compile(&self, workspace: &Workspace, family: Family) -> Result<PathBuf> {
         let toolchain = match self.shared_memory {
             true => WasmToolchain::find_with_sources(workspace),
             false => WasmToolchain::find(workspace),
@@ -69,8 +84,7 @@ impl Variant {
         let toolchain = toolchain.context("run cargo xtask setup first")?;
         let mut cargo = toolchain.command(workspace, "cargo")?;
         cargo.args(["build", "--package", "multihead", "--lib", "--release", "--target", TARGET]);
-        // The package does not offer text generation yet.
-        cargo.args(["--no-default-features", "--features", "translation"]);
+        cargo.args(["--no-default-features", "--features", family.features]);
         let mut target = toolchain.target_dir(workspace);
         if !self.features.is_empty() {
             // Flags in the environment take the place of those in the configuration.
@@ -105,7 +119,9 @@ mod tests {
     #[test]
     fn an_unknown_variant_is_an_error_that_lists_the_known() {
         assert_eq!(named(&[]).unwrap().len(), 3);
-        assert_eq!(named(&["relaxed".to_owned()]).unwrap()[0].file_name(), "multihead_relaxed");
+        assert_eq!(named(&["relaxed".to_owned()]).unwrap()[0].name, "relaxed");
+        let names = FAMILIES.map(|family| VARIANTS[0].file_name(family));
+        assert_eq!(names, ["multihead_simd128", "multihead_full_simd128"]);
         let error = named(&["avx".to_owned()]).err().unwrap().to_string();
         assert!(error.contains("simd128, relaxed, threads"), "{error}");
     }
