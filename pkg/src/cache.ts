@@ -56,6 +56,19 @@ async function removeVersions(cache: Cache, address: string, but?: string): Prom
   return any;
 }
 
+/** The cache's key of a file whose hash nobody knows: its address and what the server says of its version. */
+export function versionKey(url: URL, version: string): string {
+  return cacheKey(url, `version ${version}`);
+}
+
+/** The key of whatever version of the file at the address is kept. */
+export function keptVersion(url: URL): Promise<string | undefined> {
+  return attempt(async (cache) => {
+    const keys = await cache.keys();
+    return keys.find((key) => addressOf(key.url) === addressOf(url))?.url;
+  });
+}
+
 export async function has(key: string): Promise<boolean> {
   return (await attempt(async (cache) => (await cache.match(key)) !== undefined)) ?? false;
 }

@@ -24,6 +24,11 @@ export function isGzip(head: Uint8Array): boolean {
   return head[0] === 0x1f && head[1] === 0x8b && head[2] === 8;
 }
 
+/** Whether a file of this name is to be GGUF. */
+export function isGguf(name: string): boolean {
+  return /\.gguf$/i.test(name);
+}
+
 /** Bytes of a transfer on their way to a Blob; they outlive an attempt that breaks off. */
 export class Content {
   /** Bytes of the transfer. */
@@ -32,14 +37,18 @@ export class Content {
   gzip: boolean | undefined;
   /** Whether it is put together of more than one transfer. */
   resumed = false;
+  /** What the server has said of its version. */
+  version: string | undefined;
   readonly #limit: number | undefined;
+  readonly #isGguf: boolean;
   #head: Uint8Array<ArrayBuffer>[] = [];
   #parts: Parts;
   #inflating: Inflating | undefined;
 
   /** `limit`: bytes of the content, where they are known; more is {@link Damaged}. */
-  constructor(limit: number | undefined) {
+  constructor(limit: number | undefined, isGguf = false) {
     this.#limit = limit;
+    this.#isGguf = isGguf;
     this.#parts = new Parts(limit);
   }
 
@@ -74,6 +83,7 @@ export class Content {
     this.received = 0;
     this.gzip = undefined;
     this.resumed = false;
+    this.version = undefined;
   }
 
   /** Looks at the first bytes, however few have come, and lets them through. */
@@ -97,11 +107,25 @@ export class Content {
   }
 
   #gather(chunk: Uint8Array<ArrayBuffer>): void {
+    if (this.#isGguf) checkMagic(chunk, this.#parts.length);
     if (this.#limit !== undefined && this.#parts.length + chunk.length > this.#limit) {
       throw new Damaged(`longer than the ${this.#limit} bytes of the index`);
     }
     this.#parts.add(chunk);
   }
+}
+
+const MAGIC = [0x47, 0x47, 0x55, 0x46];
+
+/** Stops at the first bytes what is no GGUF file, rather than at the last of some hundred million. */
+function checkMagic(chunk: Uint8Array, before: number): void {
+  if (MAGIC.every((byte, place) => place < before || byte === (chunk[place - before] ?? byte))) return;
+  const begin = JSON.stringify(new TextDecoder().decode(chunk.subarray(0, 24)));
+  throw new Damaged(
+    begin.includes('git-lfs') || begin.includes('version https')
+      ? 'it is the pointer of a file in Git LFS, not the file: run git lfs pull where it is served'
+      : `it is no GGUF file: it begins with ${begin} in place of "GGUF"`,
+  );
 }
 
 /** A decompressor that is written to and hands on what it makes of it. */

@@ -3,10 +3,11 @@
 
 import { abortable, listening } from './abort.js';
 import { configuration } from './configure.js';
-import { Content, Damaged, sizeOf, WebPage, type FileData } from './content.js';
+import { Content, Damaged, isGguf, sizeOf, WebPage, type FileData } from './content.js';
 import { invalid, MultiheadError, networkFault, shown } from './errors.js';
 import { platform } from './platform.js';
 import { sha256 as hashOf } from './sha256.js';
+import { versionOf } from './version.js';
 
 /** What is asked for: an address, and what the index says of the file. Size and hash are of the content, decompressed. */
 export interface Wanted {
@@ -18,6 +19,10 @@ export interface Wanted {
   gzipBytes?: number;
   /** Where to say otherwise what the address is; by default that is configure(). */
   advice?: string;
+  /** What a server means that answers with 401 or 403. */
+  denied?: string;
+  /** Gets what the server says of the file's version, each time that it begins to send it. */
+  answered?: (version: string | undefined) => void;
   /** Attempts before giving up; by default `patience.tries`. */
   tries?: number;
   /** How the browser's HTTP cache is used; by default by whether the content can be checked. */
@@ -56,7 +61,7 @@ export async function fetchFile(
   signal: AbortSignal,
   progress: (bytes: number) => void,
 ): Promise<FileData> {
-  const content = new Content(wanted.bytes);
+  const content = new Content(wanted.bytes, isGguf(wanted.name));
   try {
     for (let attempt = 1; ; attempt++) {
       try {
@@ -188,7 +193,9 @@ async function respond(
   content: Content,
   signal: AbortSignal,
 ): Promise<ReadableStream<Uint8Array<ArrayBuffer>>> {
-  if (undone(wanted, content)) content.clear();
+  const isBlind = wanted.sha256 === undefined && content.version === undefined;
+  // Parts of two versions of a file that nobody can check would make a third.
+  if (undone(wanted, content) || isBlind) content.clear();
   const { received } = content;
   const headers: Record<string, string> = received > 0 ? { range: `bytes=${received}-` } : {};
   const fetching = configuration().fetch ?? platform().fetch;
@@ -199,12 +206,17 @@ async function respond(
   const response = responseOf(await abortable(asked, signal));
   const { status, body } = response;
   const range = response.headers.get('content-range');
-  if (received > 0 && status === 206 && range?.startsWith(`bytes ${received}-`) === true) {
+  const version = versionOf(response);
+  const isRest = received > 0 && status === 206 && range?.startsWith(`bytes ${received}-`) === true;
+  const isOther = isRest && wanted.sha256 === undefined && version !== content.version;
+  if (isRest && !isOther) {
     content.resumed = true;
   } else {
     content.clear();
+    content.version = version;
   }
-  const refusal = refused(wanted, response);
+  const refusal = isOther ? new Passing('the file was replaced meanwhile') : refused(wanted, response);
+  if (refusal === undefined) wanted.answered?.(version);
   if (refusal === undefined && body !== null) return body;
   // Left open, it would hold its connection.
   void body?.cancel().catch(() => undefined);
@@ -228,16 +240,19 @@ function refused(wanted: Wanted, { ok, status, headers }: Response): Error | und
   }
   if (status === 416) return new Passing('the server refused to resume');
   if (status >= 500 || status === 429 || status === 408) return new Passing(`status ${status}`);
+  if ((status === 401 || status === 403) && wanted.denied !== undefined) {
+    return failed(wanted, `status ${status}: ${wanted.denied}`, 'model-not-found');
+  }
   if (!ok) return failed(wanted, `status ${status}`, 'download-failed');
   return headers.get('content-type')?.startsWith('text/html') === true ? new WebPage() : undefined;
 }
 
 /**
- * A checked file has a place of its own to be kept. In the browser's HTTP cache it would lie a second time, and after
+ * A file that is kept has a place of its own. In the browser's HTTP cache it would lie a second time, and after
  * the site has replaced it an old one would come that the index doesn't know.
  */
-function httpCache({ sha256 }: Wanted): RequestCache {
-  if (sha256 === undefined) return 'default';
+function httpCache({ sha256, answered }: Wanted): RequestCache {
+  if (sha256 === undefined && answered === undefined) return 'default';
   return typeof caches === 'undefined' ? 'no-cache' : 'no-store';
 }
 

@@ -3,7 +3,7 @@
 import { either } from './abort.js';
 import * as cache from './cache.js';
 import { configuration } from './configure.js';
-import { isGzip, sizeOf, type FileData } from './content.js';
+import { isGguf, isGzip, sizeOf, type FileData } from './content.js';
 import { fetchFile } from './download.js';
 import { MultiheadError, reasonOf } from './errors.js';
 import { platform } from './platform.js';
@@ -16,6 +16,9 @@ export interface LoadedFile {
   role?: string;
   data: FileData;
 }
+
+/** Bytes of memory that a wasm module can have: what it addresses by 32 bits. */
+const WASM_LIMIT = 2 ** 32;
 
 /** Models being downloaded now, by key. */
 const downloading = new Map<string, number>();
@@ -41,15 +44,38 @@ function transferOf({ origin, bytes, gzipBytes, transferBytes: told }: SourceFil
 }
 
 /** Asks the servers for the sizes that nobody knows, so that the progress has its total before it begins. */
-async function ask({ files }: FoundModel, signal: AbortSignal): Promise<void> {
-  await Promise.all(
+async function ask({ files }: FoundModel, signal: AbortSignal): Promise<Map<SourceFile, string | undefined>> {
+  const keys = await Promise.all(
     files.map(async (file) => {
-      if (file.origin instanceof Blob || transferOf(file) !== undefined) return;
+      const key = await keyOf(file, signal);
+      if (file.origin instanceof Blob || transferOf(file) !== undefined) return key;
       // What is wrong with the file is for the download to say.
       const bytes = (await probe(file.origin, signal).catch(() => undefined))?.bytes;
       if (bytes !== undefined) file.transferBytes = bytes;
+      return key;
     }),
   );
+  return new Map(files.map((file, place) => [file, keys[place]]));
+}
+
+/**
+ * The cache's key of a file as it is now, where it can be kept: by its hash, or, of a GGUF file whose hash nobody
+ * knows, by what the server says of its version. A server that cannot be reached leaves it at what is kept.
+ */
+async function keyOf(file: SourceFile, signal?: AbortSignal): Promise<string | undefined> {
+  const { name, origin, sha256, keptAs } = file;
+  if (origin instanceof Blob) return undefined;
+  const place = keptAs ?? origin;
+  if (sha256 !== undefined) return cache.cacheKey(place, sha256);
+  if (!isGguf(name)) return undefined;
+  try {
+    const there = await probe(origin, signal);
+    if (there?.bytes !== undefined) file.transferBytes = there.bytes;
+    return there?.version === undefined ? undefined : cache.versionKey(place, there.version);
+  } catch {
+    signal?.throwIfAborted();
+    return cache.keptVersion(place);
+  }
 }
 
 function sum(parts: readonly (number | undefined)[]): number | undefined {
@@ -65,6 +91,12 @@ function sum(parts: readonly (number | undefined)[]): number | undefined {
 function checkLimit(model: FoundModel, beside: number): void {
   const { memoryLimit: limit } = configuration();
   const size = leastBytes(model);
+  if (size >= WASM_LIMIT) {
+    throw new MultiheadError(
+      `${model.id} has ${size} bytes, WebAssembly's memory at most ${WASM_LIMIT}. Use a smaller model, or the same one quantised to fewer bits`,
+      { code: 'out-of-memory', option: 'model' },
+    );
+  }
   if (limit === undefined || size + beside <= limit) return;
   const others = beside > 0 ? ` and the others ${beside}` : '';
   throw new MultiheadError(
@@ -99,13 +131,13 @@ export async function loadFiles(
   try {
     return await either(signal, stop.signal, async (both) => {
       try {
-        await ask(model, both);
+        const keys = await ask(model, both);
         both.throwIfAborted();
         if (!isKnown) checkLimit(model, beside());
         total = transferBytes(model);
         const files = await Promise.all(
           model.files.map((file) =>
-            loadFile(file, both, (bytes) => {
+            loadFile(file, keys.get(file), both, (bytes) => {
               report(file, bytes);
             }),
           ),
@@ -133,6 +165,7 @@ export async function loadFiles(
 
 async function loadFile(
   file: SourceFile,
+  key: string | undefined,
   signal: AbortSignal,
   progress: (bytes: number) => void,
 ): Promise<LoadedFile> {
@@ -145,20 +178,26 @@ async function loadFile(
     file.loadedBytes = sizeOf(data);
     return { ...named, data };
   }
-  const key = sha256 === undefined ? undefined : cache.cacheKey(origin, sha256);
   const kept = key === undefined ? undefined : await cache.get(key);
   signal.throwIfAborted();
-  if (kept !== undefined && kept.size === file.bytes) {
+  if (kept !== undefined && kept.size === (file.bytes ?? kept.size)) {
     // What lies behind it may have been cleared away; then it is as if it had not been kept.
     const data = await readable(kept).catch(() => undefined);
     if (data !== undefined) {
       progress(transferOf(file) ?? kept.size);
+      file.loadedBytes = kept.size;
       return { ...named, data };
     }
   }
-  const data = await fetchFile({ ...file, url: origin }, signal, progress);
+  let keep = key;
+  const isVersioned = sha256 === undefined && isGguf(file.name);
+  const answered = (version: string | undefined): void => {
+    keep = version === undefined ? undefined : cache.versionKey(file.keptAs ?? origin, version);
+  };
+  const wanted = { ...file, url: origin, ...(isVersioned ? { answered } : {}) };
+  const data = await fetchFile(wanted, signal, progress);
   file.loadedBytes = sizeOf(data);
-  const copy = key === undefined ? data : await cache.keep(key, data);
+  const copy = keep === undefined ? data : await cache.keep(keep, data);
   return { ...named, data: await readable(copy).catch(() => data) };
 }
 
@@ -196,25 +235,21 @@ async function unpacked(name: string, blob: Blob): Promise<Blob> {
   }
 }
 
-/** The cache's keys of the files that can be kept. */
-function cacheKeys({ files }: FoundModel): string[] {
-  return files.flatMap(({ origin, sha256 }) =>
-    origin instanceof Blob || sha256 === undefined ? [] : [cache.cacheKey(origin, sha256)],
+/** Whether every file can be had without its server having to send it. */
+export async function isKept({ files }: FoundModel): Promise<boolean> {
+  const kept = await Promise.all(
+    files.map(async (file) => {
+      if (file.origin instanceof Blob) return true;
+      const key = await keyOf(file);
+      return key !== undefined && cache.has(key);
+    }),
   );
-}
-
-/** Whether every file can be had without the network. */
-export async function isKept(model: FoundModel): Promise<boolean> {
-  const keys = cacheKeys(model);
-  const given = model.files.filter(({ origin }) => origin instanceof Blob).length;
-  if (keys.length + given < model.files.length) return false;
-  const kept = await Promise.all(keys.map(cache.has));
   return kept.every(Boolean);
 }
 
 /** Removes what is kept of the files, in whatever version; whether there was anything. */
 export async function removeKept({ files }: FoundModel): Promise<boolean> {
-  const addresses = files.flatMap(({ origin }) => (origin instanceof Blob ? [] : [origin]));
+  const addresses = files.flatMap(({ origin, keptAs }) => (origin instanceof Blob ? [] : [keptAs ?? origin]));
   const removed = await Promise.all(addresses.map(cache.remove));
   return removed.some(Boolean);
 }

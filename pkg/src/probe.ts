@@ -6,10 +6,13 @@ import { configuration } from './configure.js';
 import { patience, responseOf } from './download.js';
 import { MultiheadError, networkFault } from './errors.js';
 import { platform } from './platform.js';
+import { versionOf } from './version.js';
 
 /** What a server says of a file that is there; it may not say the size. */
 export interface There {
   bytes: number | undefined;
+  /** What tells this version of the file from others. */
+  version: string | undefined;
 }
 
 /**
@@ -49,11 +52,13 @@ async function ask(url: URL, method: 'HEAD' | 'GET', signal: AbortSignal): Promi
   return response;
 }
 
-function there({ ok, status, headers }: Response): There | undefined {
+function there(response: Response): There | undefined {
+  const { ok, status, headers } = response;
   if (status === 404 || status === 410) return undefined;
   if (!ok) throw new Error(`status ${status}`);
   // Sites of one page answer every address with it.
   if (headers.get('content-type')?.startsWith('text/html') === true) return undefined;
   const length = Number(headers.get('content-length') ?? NaN);
-  return { bytes: Number.isSafeInteger(length) && length > 0 ? length : undefined };
+  const bytes = Number.isSafeInteger(length) && length > 0 ? length : undefined;
+  return { bytes, version: versionOf(response) };
 }

@@ -2,6 +2,7 @@
 
 import { type CatalogueModel, forget } from './catalogue.js';
 import { absolute } from './configure.js';
+import { isGguf } from './content.js';
 import { invalid, MultiheadError } from './errors.js';
 import { reading } from './options.js';
 import type { FileRole } from './protocol.js';
@@ -22,6 +23,11 @@ export interface SourceFile {
   transferBytes?: number;
   /** Size of the content as it was when it was last loaded. */
   loadedBytes?: number;
+  /** The address that it is kept under, where that is not where it comes from. */
+  keptAs?: URL;
+  /** What to look at where the file is not there, and where the server wants a login. */
+  advice?: string;
+  denied?: string;
 }
 
 /** A model found: `key` is the same for the same files. */
@@ -75,10 +81,11 @@ export function given(files: Record<string, string | URL | Blob | ArrayBuffer>):
   const keys: string[] = [];
   const found = names.map(([label, file]): SourceFile => {
     const name = label.replace(/\.gz$/, '');
+    const named = { name, ...(isGguf(name) ? { role: 'model' } : {}) };
     if (typeof file === 'string' || file instanceof URL) {
       const origin = absolute(file, 'model');
       keys.push(`${name}=${origin.href}`);
-      return { name, origin };
+      return { ...named, origin };
     }
     if (!(file instanceof Blob) && !(file instanceof ArrayBuffer)) {
       throw invalid('model', `files["${label}"] is neither an address nor a Blob nor an ArrayBuffer`);
@@ -86,7 +93,7 @@ export function given(files: Record<string, string | URL | Blob | ArrayBuffer>):
     keys.push(`${name}#${numberOf(file)}`);
     // A buffer that went to a worker, say, has nothing in it any more.
     const origin = reading('model', () => (file instanceof Blob ? file : new Blob([file])));
-    return { name, origin, bytes: origin.size };
+    return { ...named, origin, bytes: origin.size };
   });
   return { id: names.map(([name]) => name).join('+'), key: keys.join(' '), files: found };
 }
