@@ -40,15 +40,15 @@ export class Content {
   /** What the server has said of its version. */
   version: string | undefined;
   readonly #limit: number | undefined;
-  readonly #isGguf: boolean;
+  readonly #mustBeGguf: boolean;
   #head: Uint8Array<ArrayBuffer>[] = [];
   #parts: Parts;
   #inflating: Inflating | undefined;
 
   /** `limit`: bytes of the content, where they are known; more is {@link Damaged}. */
-  constructor(limit: number | undefined, isGguf = false) {
+  constructor(limit: number | undefined, mustBeGguf = false) {
     this.#limit = limit;
-    this.#isGguf = isGguf;
+    this.#mustBeGguf = mustBeGguf;
     this.#parts = new Parts(limit);
   }
 
@@ -71,6 +71,9 @@ export class Content {
   async finish(): Promise<FileData> {
     await this.look();
     await this.#inflating?.end();
+    // As a text of some letters, which has no four to be looked at.
+    if (this.#mustBeGguf && this.length < MAGIC.length)
+      throw new Damaged('it is no GGUF file: it is too short');
     return this.#parts.whole();
   }
 
@@ -107,7 +110,7 @@ export class Content {
   }
 
   #gather(chunk: Uint8Array<ArrayBuffer>): void {
-    if (this.#isGguf) checkMagic(chunk, this.#parts.length);
+    if (this.#mustBeGguf) checkMagic(chunk, this.#parts.length);
     if (this.#limit !== undefined && this.#parts.length + chunk.length > this.#limit) {
       throw new Damaged(`longer than the ${this.#limit} bytes of the index`);
     }

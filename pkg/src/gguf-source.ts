@@ -6,7 +6,7 @@ import { HUB, type HubName, onHub } from './hub.js';
 import type { FoundModel } from './sources.js';
 
 /** Addresses of the hub itself. */
-const HUB_HOSTS = [new URL(HUB).host, 'hf.co'];
+const HUB_HOSTS = new Set([new URL(HUB).host, 'hf.co']);
 
 /** What the two parts of a repository's name are made of. */
 const PART = '[A-Za-z0-9][\\w.-]*';
@@ -32,7 +32,7 @@ function hubName(text: string): HubName | undefined {
 
 /** What an address of the hub names, as it stands in a browser's address bar or behind a download link. */
 function hubPage(url: URL): HubName | undefined {
-  if (!HUB_HOSTS.includes(url.host)) return undefined;
+  if (!HUB_HOSTS.has(url.host)) return undefined;
   const path = url.pathname.slice(1).split('/').map(decoded);
   const [owner, name, kind, revision = 'main', ...file] = path;
   const repository = `${owner}/${name}`;

@@ -11,12 +11,12 @@ const FULL_BUDGET = 550_000;
 
 const PACKAGE = new URL('../', import.meta.url);
 
-/** The module and all that it imports, statically or not. @param {URL} module @param {Set<string>} found */
+/** The module and all that it imports, but what only a call with need of it imports. @param {URL} module @param {Set<string>} found */
 function closure(module, found) {
   if (found.has(module.href)) return found;
   found.add(module.href);
   const code = readFileSync(module, 'utf8');
-  for (const [, from] of code.matchAll(/\b(?:from|import)\s*\(?\s*['"](\.[^'"]+)['"]/g)) {
+  for (const [, from] of code.matchAll(/\b(?:from|import)\s*['"](\.[^'"]+)['"]/g)) {
     closure(new URL(from ?? '', module), found);
   }
   return found;
@@ -45,6 +45,7 @@ test('the largest wasm, its glue, the worker and the index with all they import 
     'the glue is among them',
   );
   assert(!names.some((name) => name.startsWith('dist/node/')), 'nothing of Node is');
+  assert(!names.includes('dist/hub.js'), 'nor what only language models need');
 
   const modules = readdirSync(new URL('wasm/', PACKAGE), { recursive: true, encoding: 'utf8' })
     .filter((name) => /^multihead_[a-z0-9]+_bg\.wasm$/.test(name))
