@@ -1,7 +1,7 @@
 // Makes the built scripts smaller, each for itself: they are loaded as they are where there is no bundler.
 
 import { build } from 'esbuild';
-import { readdirSync } from 'node:fs';
+import { readdirSync, readFileSync, rmSync } from 'node:fs';
 
 /** Scripts below a folder. @param {string} folder */
 const scripts = (folder) =>
@@ -9,14 +9,14 @@ const scripts = (folder) =>
     .filter((name) => name.endsWith('.js'))
     .map((name) => `${folder}/${name}`);
 
-for (const [folder, sourcemap] of /** @type {const} */ ([
-  ['dist', 'linked'],
-  ['wasm', false],
-])) {
-  await build({
-    entryPoints: scripts(folder),
-    outdir: folder,
-    outbase: folder,
+// Bundled with its library, whose licence goes along.
+const LIBRARY = 'node_modules/@huggingface/jinja';
+const licence = readFileSync(`${LIBRARY}/LICENSE`, 'utf8').trim();
+const BUNDLED = 'dist/jinja.js';
+
+/** @param {import('esbuild').BuildOptions} options */
+const minified = (options) =>
+  build({
     allowOverwrite: true,
     format: 'esm',
     target: 'es2022',
@@ -26,7 +26,21 @@ for (const [folder, sourcemap] of /** @type {const} */ ([
     // Errors, the console and polyfills show names of classes.
     keepNames: true,
     legalComments: 'none',
-    sourcemap,
     logLevel: 'warning',
+    ...options,
   });
+
+for (const [folder, sourcemap] of /** @type {const} */ ([
+  ['dist', 'linked'],
+  ['wasm', false],
+])) {
+  const entryPoints = scripts(folder).filter((name) => name !== BUNDLED);
+  await minified({ entryPoints, outdir: folder, outbase: folder, sourcemap });
 }
+await minified({
+  entryPoints: [BUNDLED],
+  outfile: BUNDLED,
+  bundle: true,
+  banner: { js: `/*! @huggingface/jinja\n${licence}\n*/` },
+});
+rmSync(`${BUNDLED}.map`, { force: true });

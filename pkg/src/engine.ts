@@ -3,11 +3,11 @@
 import { listening } from './abort.js';
 import { absolute, configuration, folderAddress } from './configure.js';
 import { fromMessage, MultiheadError, reasonOf } from './errors.js';
-import { platform, type WorkerPort } from './platform.js';
-import type { FromWorker, Kind, RequestMessage, Requests } from './protocol.js';
+import { platform, type Family, type WorkerPort } from './platform.js';
+import type { Answer, FromWorker, Kind, RequestMessage, Requests } from './protocol.js';
 
 interface Call {
-  resolve(answer: Requests[Kind]['answer']): void;
+  resolve(answer: Answer): void;
   reject(reason: unknown): void;
   piece: ((text: string) => void) | undefined;
 }
@@ -18,6 +18,9 @@ export interface RequestOptions {
   piece?: (text: string) => void;
   transfer?: ArrayBuffer[];
 }
+
+/** Name of the script of the worker that can do everything. */
+const FULL = 'full-worker.js';
 
 /**
  * A worker with one wasm instance. It ends with its last model. When the wasm traps, every open call rejects
@@ -33,10 +36,12 @@ export class Engine {
   readonly #ended: (engine: Engine) => void;
 
   /** `ended` is called once, when the worker is gone. */
-  constructor(threads: number, ended: (engine: Engine) => void) {
+  constructor(family: Family, threads: number, ended: (engine: Engine) => void) {
     this.#ended = ended;
     const { workerUrl, wasmBase } = configuration();
-    const url = workerUrl === undefined ? undefined : absolute(workerUrl, 'workerUrl');
+    const given = workerUrl === undefined ? undefined : absolute(workerUrl, 'workerUrl');
+    // The worker that can do everything lies beside the one that translates.
+    const url = given === undefined || family === 'translation' ? given : new URL(FULL, given);
     const base = wasmBase === undefined ? undefined : folderAddress(wasmBase, 'wasmBase').href;
     const events = {
       message: (message: FromWorker): void => {
@@ -47,7 +52,7 @@ export class Engine {
       },
     };
     try {
-      this.#port = platform().spawn(events, url);
+      this.#port = platform().spawn(family, events, url);
     } catch (cause) {
       // Of another origin, against the page's policy, or of a kind of address that no worker comes from.
       const where = url === undefined ? "the package's worker" : `a worker of ${url.href}`;
@@ -142,17 +147,18 @@ function gone(reason: string): MultiheadError {
   return new MultiheadError(`the worker is gone: ${reason}`, { code: 'internal' });
 }
 
-/** By the threads that they were asked to have. */
-const engines = new Map<number, Engine>();
+/** By what they can do and the threads that they were asked to have. */
+const engines = new Map<string, Engine>();
 
-/** The engine that models for this many threads share; started when there is none. */
-export function engine(threads: number): Engine {
-  const running = engines.get(threads);
+/** The engine that models of this kind for this many threads share; started when there is none. */
+export function engine(family: Family, threads: number): Engine {
+  const key = `${family} ${threads}`;
+  const running = engines.get(key);
   if (running !== undefined) return running;
-  const started = new Engine(threads, (ended) => {
-    if (engines.get(threads) === ended) engines.delete(threads);
+  const started = new Engine(family, threads, (ended) => {
+    if (engines.get(key) === ended) engines.delete(key);
   });
-  engines.set(threads, started);
+  engines.set(key, started);
   return started;
 }
 

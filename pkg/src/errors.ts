@@ -41,11 +41,29 @@ export class MultiheadError extends Error {
 }
 
 /** An error on its way from the worker to the page. */
-export type ErrorMessage = Omit<ErrorDetails, 'cause'> & { message: string };
+export type ErrorMessage = Omit<ErrorDetails, 'cause'> & {
+  message: string;
+  /** Of an input that is too large: what it takes, and what there is. */
+  quota?: Quota;
+};
+
+export interface Quota {
+  requested: number;
+  quota: number;
+}
 
 /** The page's side of an {@link ErrorMessage}. */
-export function fromMessage({ message, ...details }: ErrorMessage): MultiheadError {
-  return new MultiheadError(message, details);
+export function fromMessage({ message, quota, ...details }: ErrorMessage): Error {
+  return quota === undefined ? new MultiheadError(message, details) : quotaExceeded(message, quota);
+}
+
+/** What the Prompt API has for an input that is too large: where there is no such class, a DOMException of that name. */
+function quotaExceeded(message: string, quota: Quota): Error {
+  const { QuotaExceededError: Class } = globalThis as {
+    QuotaExceededError?: new (message: string, options: Quota) => Error;
+  };
+  if (Class !== undefined) return new Class(message, quota);
+  return Object.assign(new DOMException(message, 'QuotaExceededError'), quota);
 }
 
 /** 'invalid-argument', naming the option. */

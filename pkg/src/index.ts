@@ -2,6 +2,8 @@
 
 export { configure } from './configure.js';
 export { MultiheadError, type ErrorCode } from './errors.js';
+export { generate, generateStreaming } from './generate.js';
+export { LanguageModel } from './language-model.js';
 export {
   LiveTranslation,
   type LiveProgress,
@@ -17,11 +19,8 @@ export {
   embed,
   Embedder,
   fillMask,
-  generate,
-  generateStreaming,
   installPolyfill,
   LanguageDetector,
-  LanguageModel,
   tagTokens,
   translateElement,
   transliterate,

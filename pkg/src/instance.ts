@@ -1,20 +1,10 @@
 // The worker's wasm: the best module its browser takes, and the threads of its pool, which are workers of the same
 // script in another role.
 
-import initRelaxed, * as relaxed from '../wasm/multihead_relaxed.js';
-import initSimd128, * as simd128 from '../wasm/multihead_simd128.js';
-import initThreads, * as threads from '../wasm/multihead_threads.js';
 import { MultiheadError, reasonOf } from './errors.js';
+import type { Glue, Modules, ThreadGlue } from './modules.js';
 import type { StartMessage } from './protocol.js';
-import type { Wasm } from './serve.js';
 import { choose, described, engineFacts, type Choice, type Variant } from './variant.js';
-
-// The literal form is what bundlers look for.
-const FILES: Readonly<Record<Variant, URL>> = {
-  simd128: new URL('../wasm/multihead_simd128_bg.wasm', import.meta.url),
-  relaxed: new URL('../wasm/multihead_relaxed_bg.wasm', import.meta.url),
-  threads: new URL('../wasm/multihead_threads_bg.wasm', import.meta.url),
-};
 
 /** Bytes of a thread's stack; what the ops need is far less. */
 const THREAD_STACK = 1 << 18;
@@ -41,31 +31,47 @@ export interface Host {
   startThread(message: ThreadMessage, entered: (isThere: boolean) => void): void;
 }
 
-/** Compiles and starts the module. Only the chosen one is fetched. */
-export async function instantiate(host: Host, { threads: wanted, wasmBase }: StartMessage): Promise<Wasm> {
+/** A started module. */
+export interface Instance<Script> {
+  readonly memory: WebAssembly.Memory;
+  readonly script: Script;
+  /** What it computes on, once its threads are there: "relaxed SIMD, 2 threads". */
+  readonly computes: Promise<string>;
+}
+
+/** Compiles and starts a module of the family. Only the chosen one is fetched. */
+export async function instantiate<Script extends Glue>(
+  host: Host,
+  modules: Modules<Script>,
+  { threads: wanted, wasmBase }: StartMessage,
+): Promise<Instance<Script>> {
   const facts = { ...engineFacts(), isolated: host.isolated };
   const choice = choose(wanted, facts);
-  if (choice.variant !== 'threads') return onOneThread(host, wasmBase, choice);
-  const module = await compiled(host, wasmBase, choice.variant);
+  const compiled = (variant: Variant): Promise<WebAssembly.Module> =>
+    compile(host, wasmBase, modules.files[variant], `${modules.prefix}_${variant}_bg.wasm`);
+  if (choice.variant !== 'threads') return onOneThread(modules, compiled, choice);
+  const module = await compiled(choice.variant);
   try {
-    return await withThreads(host, module, choice);
+    return await withThreads(host, modules.scripts.threads, module, choice);
   } catch (cause) {
     // Some engines set the whole of a shared memory's largest size aside, and do not always have it.
     if (!(cause instanceof RangeError)) throw cause;
     const why = `shared memory could not be had (${cause.message})`;
-    return onOneThread(host, wasmBase, { ...choose(1, facts), why });
+    return onOneThread(modules, compiled, { ...choose(1, facts), why });
   }
 }
 
-async function compiled(
+async function compile(
   host: Host,
   wasmBase: string | undefined,
-  variant: Variant,
+  own: URL,
+  name: string,
 ): Promise<WebAssembly.Module> {
-  const url = wasmBase === undefined ? FILES[variant] : new URL(`multihead_${variant}_bg.wasm`, wasmBase);
+  const url = wasmBase === undefined ? own : new URL(name, wasmBase);
   try {
     return await host.compile(url);
   } catch (cause) {
+    // A bundler may have given it another one.
     const file = url.pathname.slice(url.pathname.lastIndexOf('/') + 1);
     throw new MultiheadError(
       `${file} could not be loaded: ${reasonOf(cause)} (${url.href}). Is it served beside the package, and does the page's CSP have 'wasm-unsafe-eval'? See configure({ wasmBase })`,
@@ -74,16 +80,24 @@ async function compiled(
   }
 }
 
-async function onOneThread(host: Host, wasmBase: string | undefined, choice: Choice): Promise<Wasm> {
-  const simple = choice.variant === 'simd128';
-  const module = await compiled(host, wasmBase, choice.variant);
-  const { memory } = await (simple ? initSimd128 : initRelaxed)({ module_or_path: module });
-  const { TranslationModel } = simple ? simd128 : relaxed;
-  return { memory, TranslationModel, computes: Promise.resolve(described(choice)) };
+async function onOneThread<Script extends Glue>(
+  { scripts }: Modules<Script>,
+  compiled: (variant: Variant) => Promise<WebAssembly.Module>,
+  choice: Choice,
+): Promise<Instance<Script>> {
+  const variant = choice.variant === 'simd128' ? 'simd128' : 'relaxed';
+  const script = scripts[variant];
+  const { memory } = await script.default({ module_or_path: await compiled(variant) });
+  return { memory, script, computes: Promise.resolve(described(choice)) };
 }
 
-async function withThreads(host: Host, module: WebAssembly.Module, choice: Choice): Promise<Wasm> {
-  const { memory } = await initThreads({ module_or_path: module });
+async function withThreads<Script extends ThreadGlue>(
+  host: Host,
+  script: Script,
+  module: WebAssembly.Module,
+  choice: Choice,
+): Promise<Instance<Script>> {
+  const { memory } = await script.default({ module_or_path: module });
   // The threads come in while a model is loaded; until then, and where one cannot start, the others do its work.
   const entering = Array.from(
     { length: choice.threads - 1 },
@@ -107,11 +121,16 @@ async function withThreads(host: Host, module: WebAssembly.Module, choice: Choic
       why: lacking === 0 ? '' : `${lacking} more could not be started`,
     });
   });
-  return { memory, TranslationModel: threads.TranslationModel, computes };
+  return { memory, script, computes };
 }
 
 /** Makes this worker a thread of the pool; does not return. */
-export function becomeThread({ module, memory }: ThreadMessage, entered: () => void): void {
+export function becomeThread(
+  { scripts }: { scripts: { threads: ThreadGlue } },
+  { module, memory }: ThreadMessage,
+  entered: () => void,
+): void {
+  const { threads } = scripts;
   threads.initSync({ module, memory, thread_stack_size: THREAD_STACK });
   entered();
   try {

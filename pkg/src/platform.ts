@@ -3,6 +3,9 @@
 import { AT_ONCE, type FileData } from './content.js';
 import type { FromWorker, ToWorker } from './protocol.js';
 
+/** What a worker can do: translate only, which is the smaller download, or everything. */
+export type Family = 'translation' | 'full';
+
 /** A running worker, seen from the page. */
 export interface WorkerPort {
   post(message: ToWorker, transfer: ArrayBuffer[]): void;
@@ -21,8 +24,8 @@ export interface Platform {
   base(): string;
   /** Default of `modelBase`. */
   readonly models: string;
-  /** Starts the worker; `url` overrides its own script. */
-  spawn(events: WorkerEvents, url: URL | undefined): WorkerPort;
+  /** Starts the family's worker; `url` overrides its own script. */
+  spawn(family: Family, events: WorkerEvents, url: URL | undefined): WorkerPort;
   /** Whether workers may share memory, and how many of them run at once. */
   sharing(): { isolated: boolean; cores: number };
   readonly fetch: (url: URL, init: RequestInit) => Promise<Response>;
@@ -32,19 +35,19 @@ export interface Platform {
   readable(blob: Blob): Promise<FileData>;
 }
 
-function start(url: URL | undefined): Worker {
+function start(family: Family, url: URL | undefined): Worker {
+  if (url !== undefined) return new Worker(url, { type: 'module', name: 'multihead' });
   // The literal form is what bundlers look for.
-  if (url === undefined) {
-    return new Worker(new URL('./worker.js', import.meta.url), { type: 'module', name: 'multihead' });
-  }
-  return new Worker(url, { type: 'module', name: 'multihead' });
+  return family === 'translation'
+    ? new Worker(new URL('./worker.js', import.meta.url), { type: 'module', name: 'multihead' })
+    : new Worker(new URL('./full-worker.js', import.meta.url), { type: 'module', name: 'multihead' });
 }
 
 const browser: Platform = {
   base: () => (typeof document === 'undefined' ? location.href : document.baseURI),
   models: '/models/',
-  spawn(events, url) {
-    const worker = start(url);
+  spawn(family, events, url) {
+    const worker = start(family, url);
     worker.addEventListener('message', ({ data }: MessageEvent<FromWorker>) => {
       events.message(data);
     });
@@ -54,7 +57,8 @@ const browser: Platform = {
     worker.addEventListener('error', (event) => {
       event.preventDefault();
       // Its own address isn't written down once more: bundlers would take it for another file.
-      const where = url?.href ?? "the package's worker.js";
+      const own = family === 'translation' ? 'worker.js' : 'full-worker.js';
+      const where = url?.href ?? `the package's ${own}`;
       events.dead(event.message || `${where} could not be loaded; see configure({ workerUrl })`);
     });
     return {

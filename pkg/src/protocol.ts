@@ -1,7 +1,7 @@
 // Messages between page and worker. Each request carries the number of its call; replies repeat it.
 
 import type { ErrorMessage } from './errors.js';
-import type { DecodingOptions, Precision, Translation } from './types.js';
+import type { Completion, DecodingOptions, Precision, SamplingOptions, Token, Translation } from './types.js';
 
 /** A file as the worker reads it: by ranges of a Blob, or from memory where there is no FileReaderSync. */
 export interface FileMessage {
@@ -20,6 +20,35 @@ export interface TranslationFiles {
 
 export type FileRole = keyof TranslationFiles;
 
+/** The file of a language model. */
+export interface TextFiles {
+  model: FileMessage;
+}
+
+/** What the page has to know of a language model. */
+export interface TextInfo {
+  /** Most tokens that it can look at. */
+  contextLength: number;
+  /** In Jinja, as the file has it. */
+  chatTemplate?: string;
+  bosToken?: string;
+  eosToken?: string;
+  /** Names that are tokens of their own where a template writes them. */
+  controlTokens: string[];
+}
+
+/** A part of a prompt, and whether names of control tokens in it are these tokens: in what somebody wrote they are text. */
+export type PromptPart = [text: string, isTemplate: boolean];
+
+/** How a language model goes on. */
+export interface GenerationMessage extends SamplingOptions {
+  contextWindow: number;
+  /** As many as the window has room for, if it is missing; 0: the prompt is read only. */
+  maxNewTokens?: number;
+  stop?: string[];
+  logprobs?: boolean;
+}
+
 /** How the wasm is to be started. */
 export interface StartMessage {
   /** Folder of the .wasm files, if they are not beside the scripts. */
@@ -33,9 +62,9 @@ export interface Requests {
   /** Compiles the wasm; the first request of every worker. */
   start: { ask: StartMessage; answer: undefined };
   load: {
-    ask: { model: number; files: TranslationFiles; precision: Precision };
-    /** `computes`: on what and on how many threads, for people. */
-    answer: { precision: 'float32' | 'int8'; computes: string };
+    ask: { model: number; files: TranslationFiles | TextFiles; precision: Precision };
+    /** `computes`: on what and on how many threads, for people. `text`: of a language model. */
+    answer: { precision: 'float32' | 'int8'; text?: TextInfo; computes: string };
   };
   translate: {
     ask: {
@@ -53,6 +82,28 @@ export interface Requests {
     answer: readonly Translation[];
   };
   measure: { ask: { model: number; text: string }; answer: number };
+  generate: {
+    ask: {
+      model: number;
+      /** One that is not there yet begins empty. */
+      session: number;
+      prompt: readonly PromptPart[];
+      options: GenerationMessage;
+      /** Whether the text is wanted in pieces as well. */
+      stream: boolean;
+    };
+    answer: Completion;
+  };
+  /** Begins the session `as` with all that another has read. */
+  fork: { ask: { model: number; session: number; as: number }; answer: undefined };
+  close: { ask: { model: number; session: number }; answer: undefined };
+  score: {
+    ask: { model: number; text: string };
+    answer: { tokens: Token[]; logprobs: Float32Array<ArrayBuffer> };
+  };
+  count: { ask: { model: number; prompt: readonly PromptPart[] }; answer: number };
+  tokenize: { ask: { model: number; text: string }; answer: Token[] };
+  detokenize: { ask: { model: number; ids: readonly number[] }; answer: string };
   unload: { ask: { model: number }; answer: undefined };
   /** Bytes of the wasm memory. */
   memory: { ask: { of: 'wasm' }; answer: number };
@@ -60,11 +111,15 @@ export interface Requests {
 
 export type Kind = keyof Requests;
 
-export type RequestMessage = { [K in Kind]: { kind: K; call: number } & Requests[K]['ask'] }[Kind];
+export type Answer = Requests[Kind]['answer'];
+
+/** The request of a kind. */
+export type Ask<K extends Kind> = { [One in K]: { kind: One; call: number } & Requests[One]['ask'] }[K];
+export type RequestMessage = Ask<Kind>;
 export type ToWorker = RequestMessage | { kind: 'abort'; call: number };
 
 export type FromWorker =
-  | { kind: 'answer'; call: number; answer: Requests[Kind]['answer'] }
+  | { kind: 'answer'; call: number; answer: Answer }
   | { kind: 'piece'; call: number; text: string }
   | { kind: 'error'; call: number; error: ErrorMessage }
   /** The wasm instance trapped: nothing in this worker can be trusted any more. */

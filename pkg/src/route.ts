@@ -39,8 +39,8 @@ export class Route {
   /** Uses the models until `release()`. */
   constructor(found: FoundRoute, computing: Computing) {
     const [first, second] = found;
-    this.#before = second === undefined ? undefined : SharedModel.use(first, computing);
-    this.#last = SharedModel.use(second ?? first, computing);
+    this.#before = second === undefined ? undefined : SharedModel.use('translation', first, computing);
+    this.#last = SharedModel.use('translation', second ?? first, computing);
   }
 
   /** Whether one model does it all. */

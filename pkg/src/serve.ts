@@ -2,8 +2,8 @@
 // or another model's call gets in every few milliseconds.
 
 import { reasonOf, type ErrorCode, type ErrorMessage } from './errors.js';
-import type { FromWorker, Requests, RequestMessage, StartMessage, ToWorker } from './protocol.js';
-import type { Translation } from './types.js';
+import type { Host, ModelRequest, Run, Work } from './host.js';
+import type { Answer, Ask, FromWorker, RequestMessage, StartMessage, ToWorker } from './protocol.js';
 
 /** Milliseconds of work between two looks at the messages. */
 const BUDGET = 8;
@@ -11,30 +11,10 @@ const BUDGET = 8;
 /** What the wasm module offers here; errors are thrown as {@link ErrorMessage}. */
 export interface Wasm {
   readonly memory: WebAssembly.Memory;
-  readonly TranslationModel: new (files: object, options: object) => WasmTranslationModel;
+  /** Loads a model. */
+  readonly open: (files: Ask<'load'>['files'], options: { precision: string }) => Host;
   /** What it computes on, once its threads are there: "relaxed SIMD, 2 threads". */
   readonly computes: Promise<string>;
-}
-
-export interface WasmTranslationModel {
-  readonly precision: string;
-  countTokens(text: string): number;
-  start(texts: string[], options: object): WasmTranslationJob;
-  /** The target is the translation that the job ends with. */
-  startAlignment(source: string, target: string, options: object): WasmTranslationJob;
-  free(): void;
-}
-
-export interface WasmTranslationJob {
-  readonly done: boolean;
-  step(budgetMs: number): Promise<void>;
-  /** Translated text that has become known since the last call, in reading order, of the text at `index`. */
-  takeText(index: number): string;
-  /** Frees the job. */
-  finishTexts(): string[];
-  /** Frees the job. */
-  finish(): Translation[];
-  free(): void;
 }
 
 /** The worker's end of the line. */
@@ -42,17 +22,19 @@ export interface PagePort {
   post(message: FromWorker, transfer: ArrayBuffer[]): void;
 }
 
-type Ask<K extends keyof Requests> = Extract<RequestMessage, { kind: K }>;
-
 interface Task {
-  request: Ask<'translate'> | Ask<'align'> | Ask<'unload'>;
-  job: WasmTranslationJob | undefined;
+  call: number;
+  begin: () => Run;
+  run: Run | undefined;
   aborted: boolean;
 }
 
 interface Model {
-  model: WasmTranslationModel;
-  queue: Task[];
+  host: Host;
+  /** By their numbers; an empty one is taken out. */
+  lanes: Map<number, Task[]>;
+  /** Calls that wait for the lanes to be empty. */
+  unloads: number[];
 }
 
 /** Answers the page's messages with `compile`'s module. Returns the function that takes the messages. */
@@ -102,35 +84,37 @@ class Server {
     // Once it is there, nothing is awaited, so that an abort can't overtake its call.
     const wasm = this.#wasm ?? (await this.#compiling);
     if (wasm === undefined) throw new Error(`'${request.kind}' before 'start'`);
-    switch (request.kind) {
-      case 'load': {
-        const model = new wasm.TranslationModel(request.files, { precision: request.precision });
-        this.#models.set(request.model, { model, queue: [] });
-        const precision = model.precision === 'int8' ? 'int8' : 'float32';
-        this.#answer(request.call, { precision, computes: await wasm.computes });
+    if (request.kind === 'load') {
+      const host = wasm.open(request.files, { precision: request.precision });
+      this.#models.set(request.model, { host, lanes: new Map(), unloads: [] });
+      const { info } = host;
+      this.#answer(request.call, { ...info, computes: await wasm.computes });
+    } else if (request.kind === 'memory') {
+      this.#answer(request.call, wasm.memory.buffer.byteLength);
+    } else if (request.kind === 'unload') {
+      const loaded = this.#models.get(request.model);
+      if (loaded === undefined) {
+        this.#answer(request.call, undefined);
         return;
       }
-      case 'measure':
-        this.#answer(request.call, this.#model(request.model).model.countTokens(request.text));
-        return;
-      case 'memory':
-        this.#answer(request.call, wasm.memory.buffer.byteLength);
-        return;
-      case 'translate':
-      case 'align':
-        this.#model(request.model).queue.push({ request, job: undefined, aborted: false });
-        await this.#work();
-        return;
-      case 'unload': {
-        const loaded = this.#models.get(request.model);
-        if (loaded === undefined) {
-          this.#answer(request.call, undefined);
-          return;
-        }
-        loaded.queue.push({ request, job: undefined, aborted: false });
-        await this.#work();
-      }
+      loaded.unloads.push(request.call);
+      await this.#work();
+    } else {
+      await this.#take(this.#model(request.model), request);
     }
+  }
+
+  async #take({ host, lanes }: Model, request: ModelRequest): Promise<void> {
+    const taken: { answer: Answer } | Work = host.take(request);
+    if ('answer' in taken) {
+      this.#answer(request.call, taken.answer);
+      return;
+    }
+    const { lane, begin } = taken;
+    const queue = lanes.get(lane) ?? [];
+    lanes.set(lane, queue);
+    queue.push({ call: request.call, begin, run: undefined, aborted: false });
+    await this.#work();
   }
 
   #model(number: number): Model {
@@ -139,7 +123,7 @@ class Server {
     return model;
   }
 
-  /** Takes the models' queues in turn until all are empty. */
+  /** Takes the lanes of the models in turn until all are empty. */
   async #work(): Promise<void> {
     if (this.#working) return;
     this.#working = true;
@@ -148,11 +132,16 @@ class Server {
       while (busy && !this.#trapped) {
         busy = false;
         for (const [number, model] of this.#models) {
-          const task = model.queue[0];
-          if (task === undefined) continue;
-          busy = true;
-          await this.#advance(number, model, task);
-          await turn();
+          for (const [lane, queue] of model.lanes) {
+            const task = queue[0];
+            if (task !== undefined) {
+              busy = true;
+              await this.#advance(queue, task);
+              await turn();
+            }
+            if (queue.length === 0) model.lanes.delete(lane);
+          }
+          if (model.lanes.size === 0 && model.unloads.length > 0) this.#free(number, model);
         }
       }
     } finally {
@@ -160,47 +149,48 @@ class Server {
     }
   }
 
-  /** One budget of work on the first task of a model's queue. */
-  async #advance(number: number, { model, queue }: Model, task: Task): Promise<void> {
-    const { request } = task;
+  /** One budget of work on the first task of a lane. */
+  async #advance(queue: Task[], task: Task): Promise<void> {
     try {
-      if (request.kind === 'unload') {
+      // One that was aborted before its turn has nothing to free.
+      if (!task.aborted) {
+        task.run ??= task.begin();
+        await task.run.step(BUDGET);
+      }
+      const { run } = task;
+      if (task.aborted || run === undefined) {
         queue.shift();
-        model.free();
-        this.#models.delete(number);
-        this.#answer(request.call, undefined);
+        run?.free();
         return;
       }
-      task.job ??=
-        request.kind === 'align'
-          ? model.startAlignment(request.source, request.target, request.decoding)
-          : model.start([...request.texts], request.decoding);
-      const { job } = task;
-      await job.step(BUDGET);
-      if (task.aborted) {
-        queue.shift();
-        job.free();
-        return;
-      }
-      const want = request.kind === 'align' ? 'detail' : request.want;
-      if (want === 'stream' || want === 'pieces-and-detail') {
-        this.#post({ kind: 'piece', call: request.call, text: job.takeText(0) });
-      }
-      if (!job.done) return;
+      const text = run.piece();
+      if (text !== '') this.#port.post({ kind: 'piece', call: task.call, text }, []);
+      if (!run.done) return;
       queue.shift();
-      task.job = undefined;
-      const detailed = want === 'detail' || want === 'pieces-and-detail';
-      this.#answer(request.call, detailed ? job.finish() : job.finishTexts());
+      task.run = undefined;
+      const { answer, transfer } = run.finish();
+      this.#answer(task.call, answer, transfer);
     } catch (thrown) {
-      queue.shift();
-      if (!isTrap(thrown)) task.job?.free();
-      this.#fail(request.call, thrown);
+      if (queue[0] === task) queue.shift();
+      if (!isTrap(thrown)) task.run?.free();
+      this.#fail(task.call, thrown);
+    }
+  }
+
+  #free(number: number, { host, unloads }: Model): void {
+    this.#models.delete(number);
+    try {
+      host.free();
+      for (const call of unloads) this.#answer(call, undefined);
+    } catch (thrown) {
+      for (const call of unloads) this.#fail(call, thrown);
     }
   }
 
   #abort(call: number): void {
-    for (const { queue } of this.#models.values()) {
-      const place = queue.findIndex(({ request }) => request.call === call);
+    const queues = [...this.#models.values()].flatMap(({ lanes }) => [...lanes.values()]);
+    for (const queue of queues) {
+      const place = queue.findIndex((task) => task.call === call);
       const task = queue[place];
       if (task === undefined) continue;
       // The first one may be in the middle of a step; it goes when that returns.
@@ -209,15 +199,8 @@ class Server {
     }
   }
 
-  #answer(call: number, answer: Requests[keyof Requests]['answer']): void {
-    const buffers = (Array.isArray(answer) ? answer : []).flatMap((part: string | Translation) =>
-      typeof part === 'string' ? [] : part.sentences.map(({ alignment }) => alignment.buffer),
-    );
-    this.#port.post({ kind: 'answer', call, answer }, buffers);
-  }
-
-  #post(message: Extract<FromWorker, { kind: 'piece' }>): void {
-    if (message.text !== '') this.#port.post(message, []);
+  #answer(call: number, answer: Answer, transfer: ArrayBuffer[] = []): void {
+    this.#port.post({ kind: 'answer', call, answer }, transfer);
   }
 
   #fail(call: number, thrown: unknown): void {

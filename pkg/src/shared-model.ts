@@ -2,10 +2,11 @@
 
 import { abortable } from './abort.js';
 import { engine, type Engine } from './engine.js';
+import { KINDS, type ModelKind } from './kinds.js';
 import { leastBytes, loadFiles } from './loader.js';
 import type { Computing } from './options.js';
-import type { FileMessage, TranslationFiles } from './protocol.js';
-import { translationRoles, type FoundModel } from './sources.js';
+import type { Ask, FileMessage, TextInfo } from './protocol.js';
+import type { FoundModel } from './sources.js';
 import type { LoadedInfo } from './types.js';
 
 /** A model that the worker holds, under its number there. */
@@ -13,6 +14,8 @@ export interface RunningModel {
   engine: Engine;
   number: number;
   info: LoadedInfo;
+  /** Of a language model. */
+  text: TextInfo | undefined;
 }
 
 interface Loading {
@@ -34,21 +37,23 @@ export class SharedModel {
   kept = false;
   /** As it was found by the last who asked before it was loaded: an index may have changed since. */
   found: FoundModel;
-  readonly #computing: Computing;
+  readonly computing: Computing;
+  readonly kind: ModelKind;
   readonly #key: string;
   #users = 0;
   #loading: Loading | undefined;
 
-  private constructor(found: FoundModel, computing: Computing, key: string) {
+  private constructor(kind: ModelKind, found: FoundModel, computing: Computing, key: string) {
+    this.kind = kind;
     this.found = found;
-    this.#computing = computing;
+    this.computing = computing;
     this.#key = key;
   }
 
   /** The one for these files and this way to compute; counts as a user until `release()`. */
-  static use(found: FoundModel, computing: Computing): SharedModel {
-    const key = `${computing.precision} ${computing.threads} ${found.key}`;
-    const model = all.get(key) ?? new SharedModel(found, computing, key);
+  static use(kind: ModelKind, found: FoundModel, computing: Computing): SharedModel {
+    const key = `${kind} ${computing.precision} ${computing.threads} ${found.key}`;
+    const model = all.get(key) ?? new SharedModel(kind, found, computing, key);
     all.set(key, model);
     if (model.#loading === undefined) model.found = found;
     model.#users++;
@@ -140,15 +145,18 @@ export class SharedModel {
   }
 
   async #start(loading: Loading): Promise<RunningModel> {
-    const { precision, threads } = this.#computing;
+    const { precision, threads } = this.computing;
+    const { family, roles } = KINDS[this.kind];
+    // What is of another kind is not downloaded.
+    roles(this.found.id, this.found.files);
     const number = nextNumber++;
     // The worker gets ready while the files come.
-    let worker = engine(threads);
+    let worker = engine(family, threads);
     worker.models.add(number);
     try {
       const files = await this.#files(loading);
       if (!worker.alive) {
-        worker = engine(threads);
+        worker = engine(family, threads);
         worker.models.add(number);
       }
       const { signal } = loading.stop;
@@ -159,7 +167,7 @@ export class SharedModel {
         deviceReason: `${loaded.computes}; the GPU path is not built yet`,
         precision: loaded.precision,
       };
-      loading.running = { engine: worker, number, info };
+      loading.running = { engine: worker, number, info, text: loaded.text };
       return loading.running;
     } catch (thrown) {
       // The worker may have it already when an abort crosses its answer.
@@ -168,7 +176,7 @@ export class SharedModel {
     }
   }
 
-  async #files(loading: Loading): Promise<TranslationFiles> {
+  async #files(loading: Loading): Promise<Ask<'load'>['files']> {
     const { signal } = loading.stop;
     const loaded = await loadFiles(
       this.found,
@@ -179,18 +187,18 @@ export class SharedModel {
       },
       () => SharedModel.every().reduce((sum, other) => sum + (other === this ? 0 : other.#taken), 0),
     );
-    const roles = translationRoles(this.found.id, loaded);
+    const roles = KINDS[this.kind].roles(this.found.id, loaded);
     const files = Object.entries(roles).map(([role, { name, data }]): [string, FileMessage] => [
       role,
       { name, data },
     ]);
     signal.throwIfAborted();
-    return Object.fromEntries(files) as unknown as TranslationFiles;
+    return Object.fromEntries(files) as unknown as Ask<'load'>['files'];
   }
 }
 
 /** Buffers that go over to the worker; Blobs are shared as they are. */
-function buffersOf(files: TranslationFiles): ArrayBuffer[] {
+function buffersOf(files: Ask<'load'>['files']): ArrayBuffer[] {
   return Object.values(files).flatMap(({ data }: FileMessage) =>
     data instanceof Uint8Array ? [data.buffer] : [],
   );

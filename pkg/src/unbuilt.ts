@@ -5,41 +5,20 @@ import type {
   AttentionRequest,
   Availability,
   Classification,
-  Completion,
   CreateMonitor,
   Destroyable,
   EmbedOptions,
   Embedding,
   EncoderCallOptions,
-  GenerateOptions,
-  LanguageModelCreateOptions,
   LoadedInfo,
   MaskFill,
   ModelOptions,
   PageTranslation,
   PageTranslationOptions,
-  Prompt,
-  PromptOptions,
   TaggedTokens,
   Token,
   Transliteration,
 } from './types.js';
-
-function failing(member: string): ReadableStream<string> {
-  return new ReadableStream({
-    start(controller) {
-      controller.error(notBuilt(member));
-    },
-  });
-}
-
-export async function generate(_prompt: Prompt, _options?: GenerateOptions): Promise<string> {
-  throw notBuilt('generate()');
-}
-
-export function generateStreaming(_prompt: Prompt, _options?: GenerateOptions): ReadableStream<string> {
-  return failing('generateStreaming()');
-}
 
 export function embed(text: string, options?: EmbedOptions): Promise<Float32Array<ArrayBuffer>>;
 export function embed(texts: readonly string[], options?: EmbedOptions): Promise<Float32Array<ArrayBuffer>[]>;
@@ -84,57 +63,6 @@ export async function translateElement(
 
 export function installPolyfill(_options?: { force?: boolean }): string[] {
   throw notBuilt('installPolyfill()');
-}
-
-export class LanguageModel extends EventTarget implements LoadedInfo, Destroyable {
-  declare readonly device: 'webgpu' | 'cpu';
-  declare readonly deviceReason: string;
-  declare readonly precision: 'float32' | 'int8';
-  declare readonly contextUsage: number;
-  declare readonly contextWindow: number;
-  declare readonly topK: number;
-  declare readonly temperature: number;
-  declare oncontextoverflow: ((this: LanguageModel, event: Event) => unknown) | null;
-
-  private constructor() {
-    super();
-    throw notBuilt('LanguageModel');
-  }
-
-  static async availability(_options?: LanguageModelCreateOptions): Promise<Availability> {
-    throw notBuilt('LanguageModel.availability()');
-  }
-
-  static async create(_options?: LanguageModelCreateOptions): Promise<LanguageModel> {
-    throw notBuilt('LanguageModel.create()');
-  }
-
-  static async params(): Promise<{
-    defaultTopK: number;
-    maxTopK: number;
-    defaultTemperature: number;
-    maxTemperature: number;
-  }> {
-    throw notBuilt('LanguageModel.params()');
-  }
-
-  declare prompt: (input: Prompt, options?: PromptOptions) => Promise<string>;
-  declare promptStreaming: (input: Prompt, options?: PromptOptions) => ReadableStream<string>;
-  declare append: (input: Prompt, options?: { signal?: AbortSignal }) => Promise<undefined>;
-  declare clone: (options?: { signal?: AbortSignal }) => Promise<LanguageModel>;
-  declare complete: (
-    text: string,
-    options?: PromptOptions & { logprobs?: boolean; attention?: AttentionRequest },
-  ) => Promise<Completion>;
-  declare score: (
-    text: string,
-    options?: { signal?: AbortSignal },
-  ) => Promise<{ tokens: Token[]; logprobs: Float32Array<ArrayBuffer> }>;
-  declare tokenize: (text: string) => Promise<Token[]>;
-  declare detokenize: (ids: readonly number[]) => Promise<string>;
-  declare measureContextUsage: (input: Prompt, options?: { signal?: AbortSignal }) => Promise<number>;
-  declare destroy: () => undefined;
-  declare [Symbol.asyncDispose]: () => Promise<void>;
 }
 
 export class Embedder implements LoadedInfo, Destroyable {

@@ -3,6 +3,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { serve } from '../dist/serve.js';
+import { TranslationHost } from '../dist/translation-host.js';
 
 /** What has happened, in order. @type {string[]} */
 let events = [];
@@ -118,7 +119,8 @@ function connect() {
     async () =>
       /** @type {any} */ ({
         memory: { buffer: new ArrayBuffer(65536) },
-        TranslationModel,
+        open: (/** @type {any} */ files) =>
+          new TranslationHost(/** @type {any} */ (new TranslationModel(files))),
         computes: Promise.resolve('letters, 1 thread'),
       }),
   );

@@ -2,6 +2,7 @@
 // the messages it does one step, however quick the machine is.
 
 import { serve } from '../../pkg/dist/serve.js';
+import { TranslationHost } from '../../pkg/dist/translation-host.js';
 import init, { TranslationModel } from '../../pkg/wasm/multihead_simd128.js';
 
 class Altered extends TranslationModel {
@@ -24,7 +25,7 @@ const receive = serve(
   },
   async () => ({
     memory: (await init()).memory,
-    TranslationModel: Altered,
+    open: (files, options) => new TranslationHost(new Altered(files, options)),
     computes: Promise.resolve('SIMD, 1 thread'),
   }),
 );

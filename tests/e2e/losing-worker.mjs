@@ -2,6 +2,8 @@
 
 import { becomeThread, instantiate, patience } from '../../pkg/dist/instance.js';
 import { serve } from '../../pkg/dist/serve.js';
+import { translating } from '../../pkg/dist/translation-host.js';
+import { TRANSLATION_MODULES } from '../../pkg/dist/translation-modules.js';
 import { initSync, loseThread } from '../../pkg/wasm/multihead_threads.js';
 
 // The one that is lost has to be there before there is work.
@@ -30,7 +32,7 @@ const receive = serve(
       scope.postMessage(message, transfer);
     },
   },
-  (start) => instantiate(host, start),
+  async (start) => translating(await instantiate(host, TRANSLATION_MODULES, start)),
 );
 scope.addEventListener('message', ({ data }) => {
   const message =
@@ -45,7 +47,7 @@ scope.addEventListener('message', ({ data }) => {
     loseThread();
     scope.postMessage('entered');
   } else {
-    becomeThread(message, () => {
+    becomeThread(TRANSLATION_MODULES, message, () => {
       scope.postMessage('entered');
     });
   }

@@ -264,7 +264,7 @@ test('damaged and wrong files, names and values are typed errors', async () => {
       await facts(multihead.translate('x', { ...pair, html: true })),
       await facts(multihead.translate(/** @type {any} */ (7), pair)),
       await facts(multihead.embed('x')),
-      await facts(multihead.LanguageModel.create()),
+      await facts(multihead.classify('x')),
     ];
   });
   assert.deepEqual(outcomes, [

@@ -11,9 +11,13 @@ import type { FromWorker } from '../protocol.js';
 usePlatform({
   base: () => pathToFileURL(`${process.cwd()}/`).href,
   models: 'models/',
-  spawn(events, url) {
+  spawn(family, events, url) {
+    const own =
+      family === 'translation'
+        ? new URL('./worker.js', import.meta.url)
+        : new URL('./full-worker.js', import.meta.url);
     // Without the process's flags: --input-type, of a script given by -e, would stop it.
-    const worker = new Worker(url ?? new URL('./worker.js', import.meta.url), { execArgv: [] });
+    const worker = new Worker(url ?? own, { execArgv: [] });
     // An idle worker doesn't keep the process; an open call does.
     // By number: an answer may cross the abort of its call.
     const open = new Set<number>();
