@@ -1,5 +1,6 @@
 // What the kinds of models differ in before they are loaded: whose worker they run in, and which files they have.
 
+import { isGguf } from './content.js';
 import { MultiheadError } from './errors.js';
 import type { Family } from './platform.js';
 import { translationRoles } from './sources.js';
@@ -34,16 +35,12 @@ export const KINDS: Readonly<Record<ModelKind, KindFacts>> = {
 
 /** What the names of its files say of a model. */
 export function kindOf(files: readonly Named[]): ModelKind {
-  return files.some(isGguf) ? 'text' : 'translation';
-}
-
-function isGguf({ name }: Named): boolean {
-  return /\.gguf$/i.test(name);
+  return files.some(({ name }) => isGguf(name)) ? 'text' : 'translation';
 }
 
 /** The one file of a language model. */
 function textRoles<File extends Named>(id: string, files: readonly File[]): { model: File } {
-  const [model, second] = files.filter(isGguf);
+  const [model, second] = files.filter(({ name }) => isGguf(name));
   if (second !== undefined) {
     throw wrongKind(`${id} has several .gguf files, and a language model is one. Name the one to use`);
   }

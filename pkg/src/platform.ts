@@ -37,10 +37,10 @@ export interface Platform {
 
 function start(family: Family, url: URL | undefined): Worker {
   if (url !== undefined) return new Worker(url, { type: 'module', name: 'multihead' });
-  // The literal form is what bundlers look for.
+  // The literal form is what bundlers look for; webpack makes one script of workers of one name.
   return family === 'translation'
     ? new Worker(new URL('./worker.js', import.meta.url), { type: 'module', name: 'multihead' })
-    : new Worker(new URL('./full-worker.js', import.meta.url), { type: 'module', name: 'multihead' });
+    : new Worker(new URL('./full-worker.js', import.meta.url), { type: 'module', name: 'multihead-full' });
 }
 
 const browser: Platform = {

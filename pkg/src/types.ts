@@ -43,7 +43,10 @@ export interface Configuration {
   modelBase?: string | URL;
   /** Folder of the `.wasm` files, where a bundler has moved them away from the scripts. */
   wasmBase?: string | URL;
-  /** The worker's script, where a bundler has moved it away from the package. */
+  /**
+   * The script of the worker that translates, where a bundler has moved it away from the package; that of language
+   * models lies beside it, under the name `full-worker.js`.
+   */
   workerUrl?: string | URL;
   /** 'none' keeps no model between visits. */
   cache?: 'default' | 'none';

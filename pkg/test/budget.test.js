@@ -12,7 +12,7 @@ const FULL_BUDGET = 550_000;
 const PACKAGE = new URL('../', import.meta.url);
 
 /** What is fetched when a language model is first asked for, and at no other time. */
-const LATER = ['dist/generation.js', 'dist/jinja.js', 'dist/hub.js'];
+const LATER = ['dist/generation.js', 'dist/jinja.js', 'dist/gguf-source.js'];
 
 /**
  * The module and all that it imports, statically or not, but for what is fetched for language models only.
@@ -55,7 +55,7 @@ test('the largest wasm, its glue, the worker and the index with all they import 
   );
   assert(!names.some((name) => name.startsWith('dist/node/')), 'nothing of Node is');
   // A static import would bring them along.
-  for (const part of [...LATER, 'dist/conversation.js', 'dist/full-worker.js']) {
+  for (const part of [...LATER, 'dist/conversation.js', 'dist/hub.js', 'dist/full-worker.js']) {
     assert(!names.includes(part), `${part} is not`);
   }
 
