@@ -4,6 +4,9 @@ use super::{ByteSource, DType};
 use crate::error::{Error, Result};
 use std::{borrow::Cow, ops::Range};
 
+/// Bytes read at a time: whole values of every type.
+const PIECE: u64 = 1 << 20;
+
 /// What the head of a file says about one tensor.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TensorInfo {
@@ -103,11 +106,18 @@ pub(super) fn read_values(source: &dyn ByteSource, tensor: &TensorInfo) -> Resul
             let what = format!("{elements} values do not fit in bytes {:?}", tensor.bytes);
             fail(source, tensor, start, what)
         })?;
-    let bytes = read_part(source, tensor, 0..needed)?;
+    // Of what is longer than a piece only the values are held, never all of the bytes beside them.
+    let pieces = || {
+        let ends = (0..needed).step_by(PIECE as usize).map(|from| from..needed.min(from + PIECE));
+        ends.map(|part| read_part(source, tensor, part))
+    };
     match tensor.dtype {
         DType::F32 => {
-            let mut values = reserve(source, tensor, elements, 4)?;
-            values.extend(bytes.as_chunks::<4>().0.iter().map(|four| f32::from_le_bytes(*four)));
+            let mut values: Vec<f32> = reserve(source, tensor, elements, 4)?;
+            for bytes in pieces() {
+                let fours = bytes?;
+                values.extend(fours.as_chunks().0.iter().map(|four| f32::from_le_bytes(*four)));
+            }
             match values.iter().position(|value| !value.is_finite()) {
                 None => Ok(TensorData::F32(values)),
                 Some(at) => {
@@ -117,49 +127,39 @@ pub(super) fn read_values(source: &dyn ByteSource, tensor: &TensorInfo) -> Resul
                 }
             }
         }
-        DType::Intgemm8 => {
-            let multiplier = bytes.last_chunk().map(|four| f32::from_le_bytes(*four));
-            match multiplier.filter(|multiplier| multiplier.is_finite() && *multiplier > 0.0) {
-                Some(multiplier) => {
-                    Ok(TensorData::Int8 { values: int8(source, tensor, bytes)?, multiplier })
-                }
-                None => {
-                    let what = format!(
-                        "quantisation multiplier {multiplier:?} found, expected a finite number above 0"
-                    );
-                    Err(fail(source, tensor, start + needed - 4, what))
-                }
+        DType::Intgemm8 | DType::Int8 => {
+            let mut values: Vec<i8> = reserve(source, tensor, elements, 1)?;
+            let mut behind = Vec::new();
+            for bytes in pieces() {
+                let bytes = bytes?;
+                let (own, rest) = bytes.split_at((elements - values.len()).min(bytes.len()));
+                values.extend(own.iter().map(|byte| byte.cast_signed()));
+                behind.extend_from_slice(rest);
             }
+            let multiplier = match tensor.dtype {
+                DType::Int8 => 1.0,
+                _ => multiplier(&behind)
+                    .map_err(|what| fail(source, tensor, start + needed - 4, what))?,
+            };
+            Ok(TensorData::Int8 { values, multiplier })
         }
-        DType::Int8 => {
-            Ok(TensorData::Int8 { values: int8(source, tensor, bytes)?, multiplier: 1.0 })
-        }
-        _ => match bytes {
-            Cow::Owned(bytes) => Ok(TensorData::Stored(bytes)),
-            Cow::Borrowed(bytes) => {
-                let mut values = reserve(source, tensor, bytes.len(), 1)?;
-                values.extend(bytes);
-                Ok(TensorData::Stored(values))
+        _ => {
+            let count = usize::try_from(needed).unwrap_or(usize::MAX);
+            let mut values = reserve(source, tensor, count, 1)?;
+            for bytes in pieces() {
+                values.extend_from_slice(&bytes?);
             }
-        },
+            Ok(TensorData::Stored(values))
+        }
     }
 }
 
-/// The int8 values in front of whatever else `bytes` holds. Bytes that are owned already are
-/// turned in place, so that a big tensor is in memory once.
-fn int8(source: &dyn ByteSource, tensor: &TensorInfo, bytes: Cow<'_, [u8]>) -> Result<Vec<i8>> {
-    let elements = tensor.num_elements();
-    match bytes {
-        Cow::Owned(mut bytes) => {
-            bytes.truncate(elements);
-            Ok(bytes.into_iter().map(u8::cast_signed).collect())
-        }
-        Cow::Borrowed(bytes) => {
-            let mut values = reserve(source, tensor, elements, 1)?;
-            values.extend(bytes.iter().take(elements).map(|byte| byte.cast_signed()));
-            Ok(values)
-        }
-    }
+/// The quantisation multiplier behind int8 values; otherwise what is to be said of it.
+fn multiplier(bytes: &[u8]) -> std::result::Result<f32, String> {
+    let found = bytes.first_chunk().map(|four| f32::from_le_bytes(*four));
+    found.filter(|multiplier| multiplier.is_finite() && *multiplier > 0.0).ok_or_else(|| {
+        format!("quantisation multiplier {found:?} found, expected a finite number above 0")
+    })
 }
 
 fn reserve<T>(

@@ -76,7 +76,7 @@ impl<L: Lanes> Ops for Cpu<L> {
     type OutputProjection = CpuOutput;
     type Chosen = Choices;
 
-    fn linear(&self, in_features: usize, parts: Vec<LinearPart>) -> Result<CpuLinear> {
+    fn linear(&self, in_features: usize, parts: Vec<LinearPart<'_>>) -> Result<CpuLinear> {
         CpuLinear::pack::<L>(in_features, &parts)
     }
 
@@ -88,7 +88,7 @@ impl<L: Lanes> Ops for Cpu<L> {
         Ok(CpuRotary::new(source))
     }
 
-    fn table(&self, source: TableSource) -> Result<CpuTable> {
+    fn table(&self, source: TableSource<'_>) -> Result<CpuTable> {
         CpuTable::new::<L>(source)
     }
 

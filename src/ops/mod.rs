@@ -7,6 +7,7 @@
 
 pub mod activation;
 pub mod attention;
+mod block_bytes;
 pub mod choose;
 mod cpu;
 pub mod embed;
@@ -21,6 +22,7 @@ use crate::error::Result;
 use std::ops::Range;
 
 pub use attention::{AttentionArgs, AttentionSegment, Mask, View};
+pub use block_bytes::{BlockBytes, StoredBytes};
 pub use choose::{Choice, Choices, Pick, Wanted};
 
 /// How the rows that enter an int8 matrix product are quantised.
@@ -41,8 +43,8 @@ pub enum ActivationQuant {
 }
 
 /// Weights of one matrix as the file holds them.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Weights {
+#[derive(Debug, Clone)]
+pub enum Weights<'a> {
     /// `[out_features, in_features]` float32 rows.
     F32(Vec<f32>),
     /// `[out_features, in_features]` int8 rows; value = int8 / multiplier.
@@ -57,19 +59,41 @@ pub enum Weights {
         /// Their format.
         kind: BlockType,
         /// Row after row.
-        bytes: Vec<u8>,
+        bytes: BlockBytes<'a>,
     },
 }
 
+/// How the weights of a matrix are stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stored {
+    /// Float32.
+    F32,
+    /// Int8 with one multiplier.
+    Int8,
+    /// Blocks.
+    Blocks,
+}
+
+impl Weights<'_> {
+    /// How they are stored.
+    pub fn stored(&self) -> Stored {
+        match self {
+            Self::F32(_) => Stored::F32,
+            Self::Int8 { .. } => Stored::Int8,
+            Self::Blocks { .. } => Stored::Blocks,
+        }
+    }
+}
+
 /// One matrix of a linear map, `y = x · Wᵀ + b`.
-#[derive(Debug, Clone, PartialEq)]
-pub struct LinearPart {
+#[derive(Debug, Clone)]
+pub struct LinearPart<'a> {
     /// Its name, for errors.
     pub name: String,
     /// Columns of its output.
     pub out_features: usize,
     /// The matrix, `[out_features, in_features]`.
-    pub weights: Weights,
+    pub weights: Weights<'a>,
     /// `[out_features]`.
     pub bias: Option<Vec<f32>>,
     /// Treatment of its input; `None` goes with float32 weights.
@@ -77,8 +101,8 @@ pub struct LinearPart {
 }
 
 /// A table of `[rows, columns]`: token embeddings, and the output projection that may be tied to them.
-#[derive(Debug, Clone, PartialEq)]
-pub struct TableSource {
+#[derive(Debug, Clone)]
+pub struct TableSource<'a> {
     /// Its name, for errors.
     pub name: String,
     /// Number of rows (tokens).
@@ -86,7 +110,7 @@ pub struct TableSource {
     /// Width of a row (hidden size).
     pub columns: usize,
     /// The values, row after row.
-    pub weights: Weights,
+    pub weights: Weights<'a>,
 }
 
 /// What a normalisation divides by.
@@ -187,13 +211,13 @@ pub trait Ops {
     // ---- loading
 
     /// Packs matrices that share an input of `in_features`; their outputs lie side by side.
-    fn linear(&self, in_features: usize, parts: Vec<LinearPart>) -> Result<Self::Linear>;
+    fn linear(&self, in_features: usize, parts: Vec<LinearPart<'_>>) -> Result<Self::Linear>;
     /// Packs a normalisation.
     fn norm(&self, source: NormSource) -> Result<Self::Norm>;
     /// Packs rotary positions.
     fn rotary(&self, source: RotarySource) -> Result<Self::Rotary>;
     /// Packs a table.
-    fn table(&self, source: TableSource) -> Result<Self::Table>;
+    fn table(&self, source: TableSource<'_>) -> Result<Self::Table>;
     /// Prepares the rows `ids` of `table` (all of them if `None`) as the output projection of some rows.
     /// `ids` ascend strictly. `bias` has one entry a table row. `barred` ids are scored but never chosen.
     fn output_projection(

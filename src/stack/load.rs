@@ -1,14 +1,16 @@
 //! Weights by name from a file into packed form, one tensor after the other.
 
-use crate::backend::cpu::blocks::{BlockType, bf16_to_f32, f16_to_f32};
+use super::stored::{self, FileBlocks};
+use crate::backend::cpu::blocks::BlockType;
 use crate::error::{Error, Result};
-use crate::formats::{DType, TensorData, TensorFile};
+use crate::formats::{DType, TensorData, TensorFile, TensorInfo};
 use crate::model::{
     LinearSpec, MatrixLayout, NormKind, NormSpec, OutputSpec, Rotary, RotaryPairs, StackConfig,
     SublayerNorms,
 };
 use crate::ops::{
-    self, ActivationQuant, LinearPart, NormSource, Ops, RotarySource, TableSource, Weights,
+    self, ActivationQuant, BlockBytes, LinearPart, NormSource, Ops, RotarySource, TableSource,
+    Weights,
 };
 use std::{cell::RefCell, rc::Rc};
 
@@ -71,7 +73,7 @@ impl<'a, O: Ops> Loader<'a, O> {
         self.ops.linear(in_features, parts)
     }
 
-    fn part(&self, spec: &LinearSpec) -> Result<LinearPart> {
+    fn part(&self, spec: &LinearSpec) -> Result<LinearPart<'a>> {
         let shape = match spec.layout {
             MatrixLayout::InOut => [spec.in_features, spec.out_features],
             MatrixLayout::OutIn => [spec.out_features, spec.in_features],
@@ -89,68 +91,49 @@ impl<'a, O: Ops> Loader<'a, O> {
     }
 
     /// A matrix as rows of output features, whatever its layout in the file.
-    fn matrix(&self, name: &str, shape: [usize; 2], layout: MatrixLayout) -> Result<Weights> {
-        Ok(match self.tensor(name, &shape)? {
-            TensorData::F32(values) => Weights::F32(match layout {
-                MatrixLayout::OutIn => values,
-                MatrixLayout::InOut => transpose(&values, shape[0], shape[1]),
-            }),
-            TensorData::Int8 { values, multiplier } => Weights::Int8 { values, multiplier },
-            TensorData::Stored(bytes) => match (self.stored(name, bytes)?, layout) {
-                (Weights::F32(values), MatrixLayout::InOut) => {
-                    Weights::F32(transpose(&values, shape[0], shape[1]))
-                }
-                (Weights::Blocks { .. }, MatrixLayout::InOut) => {
-                    return Err(self.wrong_type(name, "rows of output features"));
-                }
-                (weights, _) => weights,
-            },
-        })
+    fn matrix(&self, name: &str, shape: [usize; 2], layout: MatrixLayout) -> Result<Weights<'a>> {
+        let tensor = self.find(name, &shape)?;
+        let floats = |values: Vec<f32>| match layout {
+            MatrixLayout::OutIn => Weights::F32(values),
+            MatrixLayout::InOut => Weights::F32(transpose(&values, shape[0], shape[1])),
+        };
+        if let Some(kind) = self.block_type(tensor)? {
+            if layout == MatrixLayout::InOut {
+                return Err(self.wrong_type(tensor, "rows of output features"));
+            }
+            let blocks = FileBlocks { file: self.file, tensor, kind };
+            return Ok(Weights::Blocks { kind, bytes: BlockBytes::Stored(Rc::new(blocks)) });
+        }
+        match self.read(tensor)? {
+            TensorData::F32(values) => Ok(floats(values)),
+            TensorData::Int8 { values, multiplier } => Ok(Weights::Int8 { values, multiplier }),
+            TensorData::Stored(_) => Err(self.wrong_type(tensor, "a type of weights")),
+        }
     }
 
-    /// Values of another type: those of sixteen bits become float32, blocks stay what they are.
-    fn stored(&self, name: &str, bytes: Vec<u8>) -> Result<Weights> {
-        if !cfg!(feature = "blocks") {
-            return Err(self.wrong_type(name, "float32 or int8 in this build"));
+    /// The block format that a tensor has, if this build reads it.
+    fn block_type(&self, tensor: &TensorInfo) -> Result<Option<BlockType>> {
+        let kind = stored::block_type(tensor.dtype);
+        let is_half = matches!(tensor.dtype, DType::F16 | DType::BF16);
+        if !cfg!(feature = "blocks") && (is_half || kind.is_some()) {
+            return Err(self.wrong_type(tensor, "float32 or int8 in this build"));
         }
-        let found = self.file.find(name);
-        let dtype = found.map(|tensor| tensor.dtype);
-        let not_finite = |at: usize, what: &str| Error::Tensor {
-            file: self.file.name().to_owned(),
-            tensor: name.to_owned(),
-            offset: found.map_or(0, |tensor| tensor.bytes.start) + at as u64,
-            what: format!("{what} is infinite or no number, expected a finite one"),
-        };
-        let halves = |convert: fn(u16) -> f32| {
-            let pairs = bytes.as_chunks::<2>().0.iter();
-            let values = pairs.map(|pair| convert(u16::from_le_bytes(*pair))).collect::<Vec<_>>();
-            match values.iter().position(|value| !value.is_finite()) {
-                None => Ok(Weights::F32(values)),
-                Some(at) => Err(not_finite(2 * at, &format!("value {at}"))),
+        Ok(kind)
+    }
+
+    /// The values of a tensor that is not in blocks; those of sixteen bits become float32.
+    fn read(&self, tensor: &TensorInfo) -> Result<TensorData> {
+        match tensor.dtype {
+            DType::F16 | DType::BF16 if cfg!(feature = "blocks") => {
+                let values = stored::floats(self.file, tensor)?;
+                Ok(TensorData::F32(values.unwrap_or_default()))
             }
-        };
-        let kind = match dtype {
-            Some(DType::F16) => return halves(f16_to_f32),
-            Some(DType::BF16) => return halves(bf16_to_f32),
-            Some(DType::Q8_0) => BlockType::Q8_0,
-            Some(DType::Q4_0) => BlockType::Q4_0,
-            Some(DType::Q4_1) => BlockType::Q4_1,
-            Some(DType::Q5_0) => BlockType::Q5_0,
-            Some(DType::Q5_1) => BlockType::Q5_1,
-            Some(DType::Iq4Nl) => BlockType::Iq4Nl,
-            Some(DType::Q4K) => BlockType::Q4K,
-            Some(DType::Q5K) => BlockType::Q5K,
-            Some(DType::Q6K) => BlockType::Q6K,
-            _ => return Err(self.wrong_type(name, "a type of weights")),
-        };
-        match kind.find_not_finite(&bytes) {
-            None => Ok(Weights::Blocks { kind, bytes }),
-            Some(at) => Err(not_finite(at * kind.bytes(), &format!("a scale of block {at}"))),
+            _ => self.file.read(tensor),
         }
     }
 
     /// Treatment of the rows that meet these weights.
-    fn activation(&self, weights: &Weights, names: &[String]) -> Result<ActivationQuant> {
+    fn activation(&self, weights: &Weights<'_>, names: &[String]) -> Result<ActivationQuant> {
         let quantised = matches!(weights, Weights::Int8 { .. });
         if let Weights::Blocks { .. } = weights {
             return Ok(match self.precision {
@@ -187,7 +170,7 @@ impl<'a, O: Ops> Loader<'a, O> {
     }
 
     /// Float32 weights become int8 if that is what was asked for.
-    fn quantised(&self, weights: Weights) -> Weights {
+    fn quantised(&self, weights: Weights<'a>) -> Weights<'a> {
         match weights {
             Weights::F32(values)
                 if matches!(self.precision, Precision::Int8 | Precision::Int8AsMarian) =>
@@ -222,7 +205,7 @@ impl<'a, O: Ops> Loader<'a, O> {
         let kind = match self.file.find(&spec.table).map(|tensor| tensor.dtype) {
             Some(dtype) if dtype.is_int8() => Weights::Int8 { values: Vec::new(), multiplier: 1.0 },
             Some(dtype) if dtype.block_len() > 1 => {
-                Weights::Blocks { kind: BlockType::Q8_0, bytes: Vec::new() }
+                Weights::Blocks { kind: BlockType::Q8_0, bytes: Vec::new().into() }
             }
             _ => Weights::F32(Vec::new()),
         };
@@ -289,19 +272,13 @@ impl<'a, O: Ops> Loader<'a, O> {
 
     /// All values of a tensor of the shape `shape`, as float32.
     pub fn floats(&self, name: &str, shape: &[usize]) -> Result<Vec<f32>> {
-        let stored = match self.tensor(name, shape)? {
-            TensorData::F32(values) => return Ok(values),
-            TensorData::Int8 { .. } => return Err(self.wrong_type(name, "float32")),
-            TensorData::Stored(bytes) => self.stored(name, bytes)?,
-        };
-        match stored {
-            Weights::F32(values) => Ok(values),
-            Weights::Blocks { kind, bytes } => {
-                let mut values = vec![0.0; bytes.len() / kind.bytes() * kind.values()];
-                kind.dequantize(&bytes, &mut values);
-                Ok(values)
-            }
-            Weights::Int8 { .. } => Err(self.wrong_type(name, "float32")),
+        let tensor = self.find(name, shape)?;
+        if self.block_type(tensor)?.is_some() {
+            return Ok(stored::floats(self.file, tensor)?.unwrap_or_default());
+        }
+        match self.read(tensor)? {
+            TensorData::F32(values) => Ok(values),
+            _ => Err(self.wrong_type(tensor, "float32")),
         }
     }
 
@@ -311,18 +288,16 @@ impl<'a, O: Ops> Loader<'a, O> {
     }
 
     /// The file has a tensor in another type than is read here.
-    fn wrong_type(&self, name: &str, expected: &str) -> Error {
-        let found = self.file.find(name);
-        let dtype = found.map(|tensor| tensor.dtype.to_string()).unwrap_or_default();
+    fn wrong_type(&self, tensor: &TensorInfo, expected: &str) -> Error {
         Error::Format {
             file: self.file.name().to_owned(),
-            offset: found.map(|tensor| tensor.bytes.start),
-            what: format!("tensor {name} is {dtype}, expected {expected}"),
+            offset: Some(tensor.bytes.start),
+            what: format!("tensor {} is {}, expected {expected}", tensor.name, tensor.dtype),
         }
     }
 
-    /// The values of a tensor whose shape, leading ones aside, is `shape`.
-    fn tensor(&self, name: &str, shape: &[usize]) -> Result<TensorData> {
+    /// The tensor `name`, whose shape, leading ones aside, is `shape`.
+    fn find(&self, name: &str, shape: &[usize]) -> Result<&'a TensorInfo> {
         self.require(&[name])?;
         let Some(tensor) = self.file.find(name) else {
             return Err(Error::Internal { what: format!("{name} vanished") });
@@ -335,7 +310,7 @@ impl<'a, O: Ops> Loader<'a, O> {
                 got: format!("{:?}", tensor.shape),
             });
         }
-        self.file.read(tensor)
+        Ok(tensor)
     }
 }
 
@@ -353,7 +328,7 @@ fn transpose(values: &[f32], rows: usize, columns: usize) -> Vec<f32> {
 }
 
 /// Symmetric quantisation by the largest magnitude: value ≈ int8 / multiplier, |int8| ≤ 127.
-fn quantise(values: &[f32]) -> Weights {
+fn quantise(values: &[f32]) -> Weights<'static> {
     let largest = values.iter().fold(0.0_f32, |largest, value| largest.max(value.abs()));
     // 0, or so small that its inverse has no float32
     let multiplier = Some(127.0 / largest).filter(|inverse| inverse.is_finite()).unwrap_or(1.0);

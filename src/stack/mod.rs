@@ -10,6 +10,7 @@ pub mod kv_cache;
 pub mod load;
 pub mod mlp;
 pub mod recurrent;
+mod stored;
 pub mod transformer;
 
 pub use decoder::Decoder;

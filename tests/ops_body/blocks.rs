@@ -28,8 +28,8 @@ fn blocks(random: &mut Random, kind: BlockType, count: usize) -> Vec<u8> {
     bytes
 }
 
-fn weights(random: &mut Random, kind: BlockType, rows: usize, columns: usize) -> Weights {
-    Weights::Blocks { kind, bytes: blocks(random, kind, rows * columns / kind.values()) }
+fn weights(random: &mut Random, kind: BlockType, rows: usize, columns: usize) -> Weights<'static> {
+    Weights::Blocks { kind, bytes: blocks(random, kind, rows * columns / kind.values()).into() }
 }
 
 /// Sums of products are added in float32 a group at a time; the reference adds in double precision.
@@ -67,7 +67,7 @@ pub fn linear() {
 
 /// Rows looked up, then logits over the whole table.
 struct Both<'a> {
-    table: &'a TableSource,
+    table: &'a TableSource<'a>,
     tokens: &'a [Option<u32>],
     hidden: &'a [f32],
     bias: Option<&'a [f32]>,
@@ -123,7 +123,7 @@ pub fn refusals() {
         bias: None,
         activation: ActivationQuant::PerGroup,
     };
-    let packs = |part: LinearPart, in_features| {
+    let packs = |part: LinearPart<'_>, in_features| {
         Cpu::<Native>::new().linear(in_features, vec![part]).is_ok()
     };
     assert!(packs(good.clone(), 64));

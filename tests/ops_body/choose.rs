@@ -134,7 +134,7 @@ pub fn random() {
 struct Picks<'a> {
     hidden: &'a [f32],
     columns: usize,
-    weights: &'a Weights,
+    weights: &'a Weights<'a>,
     vocab_size: usize,
     /// Rows and candidates of each pick.
     picks: &'a [(usize, Option<Vec<u32>>)],

@@ -9,7 +9,7 @@ use multihead::ops::{
 };
 
 /// A projection by the identity, so that what goes in is what the heads get.
-pub(super) fn identity(columns: usize) -> LinearPart {
+pub(super) fn identity(columns: usize) -> LinearPart<'static> {
     let one = |i: usize| if i.is_multiple_of(columns + 1) { 1.0 } else { 0.0 };
     LinearPart {
         name: "I".to_owned(),

@@ -10,7 +10,7 @@ use multihead::ops::{Activation, ActivationQuant, LinearPart, Ops, Residual, Wei
 pub(super) struct Project<'a> {
     pub(super) input: &'a [f32],
     pub(super) in_features: usize,
-    pub(super) parts: &'a [LinearPart],
+    pub(super) parts: &'a [LinearPart<'a>],
 }
 
 impl Run for Project<'_> {
@@ -28,7 +28,7 @@ fn int8_part(
     bias: Option<Vec<f32>>,
     activation: ActivationQuant,
     out_features: usize,
-) -> LinearPart {
+) -> LinearPart<'static> {
     let weights = Weights::Int8 { values, multiplier };
     LinearPart { name: "W".to_owned(), out_features, weights, bias, activation }
 }
@@ -68,7 +68,7 @@ pub fn by_hand() {
     assert_eq!(run_all(&dequantized, "by hand"), [-3.625]);
 }
 
-fn random_parts(random: &mut Random, in_features: usize) -> Vec<LinearPart> {
+fn random_parts(random: &mut Random, in_features: usize) -> Vec<LinearPart<'static>> {
     let alphas = [3.5, 11.0];
     (0..random.between(1, 4))
         .map(|i| {
@@ -160,8 +160,8 @@ pub fn rows_are_independent() {
 struct FeedForward<'a> {
     x: &'a [f32],
     hidden_size: usize,
-    first: &'a LinearPart,
-    second: &'a LinearPart,
+    first: &'a LinearPart<'a>,
+    second: &'a LinearPart<'a>,
     activation: Activation,
 }
 
@@ -212,7 +212,7 @@ pub fn epilogues() {
 
 pub fn refusals() {
     let cpu = Cpu::<Native>::new();
-    let part = |weights: Weights, activation: ActivationQuant| LinearPart {
+    let part = |weights: Weights<'static>, activation: ActivationQuant| LinearPart {
         name: "encoder_l1_ffn_W1".to_owned(),
         out_features: 2,
         weights,

@@ -122,7 +122,7 @@ impl Random {
         (0..n).map(|_| self.bits() as i8).collect()
     }
 
-    pub fn weights(&mut self, n: usize, int8: bool) -> Weights {
+    pub fn weights(&mut self, n: usize, int8: bool) -> Weights<'static> {
         if int8 {
             Weights::Int8 { values: self.bytes(n), multiplier: 20.0 + 80.0 * self.float().abs() }
         } else {

@@ -8,7 +8,7 @@ use multihead::ops::{ActivationQuant, Ops, TableSource, Weights};
 
 struct Logits<'a> {
     hidden: &'a [f32],
-    table: &'a TableSource,
+    table: &'a TableSource<'a>,
     bias: Option<&'a [f32]>,
     activation: ActivationQuant,
     ids: Option<&'a [u32]>,
@@ -30,7 +30,7 @@ impl Run for Logits<'_> {
     }
 }
 
-fn random_table(random: &mut Random, int8: bool) -> TableSource {
+fn random_table(random: &mut Random, int8: bool) -> TableSource<'static> {
     let (rows, columns) = (random.between(1, 90), random.between(1, 50));
     let weights = random.weights(rows * columns, int8);
     TableSource { name: "Wemb".to_owned(), rows, columns, weights }

@@ -183,7 +183,7 @@ pub fn ssru() {
 }
 
 struct Embed<'a> {
-    table: &'a TableSource,
+    table: &'a TableSource<'a>,
     tokens: &'a [Option<u32>],
     scale: f32,
     positions: Option<&'a [f32]>,

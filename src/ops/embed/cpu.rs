@@ -6,7 +6,7 @@ use crate::backend::cpu::lanes::Lanes;
 use crate::backend::cpu::{Cpu, Tensor};
 use crate::error::Result;
 use crate::ops::linear::cpu::pack_blocks;
-use crate::ops::{TableSource, Weights};
+use crate::ops::{Stored, TableSource, Weights};
 use std::sync::Arc;
 
 /// Rows looked up by id, shared with the output projections that are tied to them.
@@ -26,24 +26,37 @@ struct Table {
 /// The values of a table.
 #[derive(Debug)]
 pub(crate) enum TableValues {
-    /// As they are in the file.
-    Plain(Weights),
+    /// Float32 rows.
+    F32(Vec<f32>),
+    /// Int8 rows; value = int8 / multiplier.
+    Int8 { values: Vec<i8>, multiplier: f32 },
     /// Packed for products, from which rows can be read as well.
     Grouped(GroupedMatrix),
 }
 
+impl TableValues {
+    /// How they are stored.
+    pub(crate) fn stored(&self) -> Stored {
+        match self {
+            Self::F32(_) => Stored::F32,
+            Self::Int8 { .. } => Stored::Int8,
+            Self::Grouped(_) => Stored::Blocks,
+        }
+    }
+}
+
 impl CpuTable {
     /// Keeps the table.
-    pub fn new<L: Lanes>(source: TableSource) -> Result<Self> {
+    pub fn new<L: Lanes>(source: TableSource<'_>) -> Result<Self> {
         check_table(&source)?;
         let TableSource { name, rows, columns, weights } = source;
         let values = match weights {
             Weights::Blocks { kind, bytes } => {
-                let width = columns / kind.values() * kind.bytes();
-                let row_of = |row: usize| bytes.get(row * width..(row + 1) * width);
-                TableValues::Grouped(pack_blocks::<L>(kind, columns, rows, None, row_of))
+                let matrices = std::iter::once((rows, &bytes));
+                TableValues::Grouped(pack_blocks::<L>(kind, columns, matrices, None)?)
             }
-            plain => TableValues::Plain(plain),
+            Weights::F32(values) => TableValues::F32(values),
+            Weights::Int8 { values, multiplier } => TableValues::Int8 { values, multiplier },
         };
         Ok(Self { table: Arc::new(Table { name, rows, columns, values }) })
     }
@@ -67,7 +80,7 @@ impl CpuTable {
     pub(crate) fn grouped(&self) -> Option<&GroupedMatrix> {
         match self.values() {
             TableValues::Grouped(matrix) => Some(matrix),
-            TableValues::Plain(_) => None,
+            TableValues::F32(_) | TableValues::Int8 { .. } => None,
         }
     }
 
@@ -95,17 +108,16 @@ impl<L: Lanes> Cpu<L> {
             if let Some(id) = *token {
                 let (row, start) = (id as usize, id as usize * columns);
                 match table.values() {
-                    TableValues::Plain(Weights::F32(values)) => {
+                    TableValues::F32(values) => {
                         for (to, &from) in to.iter_mut().zip(&values[start..start + columns]) {
                             *to = from * scale;
                         }
                     }
-                    TableValues::Plain(Weights::Int8 { values, multiplier }) => {
+                    TableValues::Int8 { values, multiplier } => {
                         for (to, &from) in to.iter_mut().zip(&values[start..start + columns]) {
                             *to = f32::from(from) / multiplier * scale;
                         }
                     }
-                    TableValues::Plain(Weights::Blocks { .. }) => {} // these are grouped
                     TableValues::Grouped(matrix) => {
                         matrix.row::<L>(row, to);
                         to.iter_mut().for_each(|to| *to *= scale);

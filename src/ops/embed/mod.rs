@@ -7,7 +7,7 @@ use super::{ActivationQuant, TableSource, Weights};
 use crate::error::Result;
 
 /// Checks that the weights fill the table.
-pub fn check_table(source: &TableSource) -> Result<()> {
+pub fn check_table(source: &TableSource<'_>) -> Result<()> {
     let shape = [source.rows, source.columns];
     check_weights(&source.name, shape, &source.weights, None, ActivationQuant::None)
 }
@@ -30,7 +30,7 @@ pub fn check(
 
 /// `y[i, c] = table[tokens[i], c] · scale + positions[i, c]`; a token of `None` is a row of zeros.
 pub fn reference(
-    table: &TableSource,
+    table: &TableSource<'_>,
     tokens: &[Option<u32>],
     scale: f32,
     positions: Option<&[f32]>,
@@ -48,8 +48,9 @@ pub fn reference(
                     }
                 }
                 Weights::Blocks { kind, bytes } => {
-                    let start = start / kind.values() * kind.bytes();
-                    kind.dequantize(&bytes[start..], &mut row);
+                    let width = table.columns / kind.values() * kind.bytes();
+                    let start = *id as usize * width;
+                    kind.dequantize(bytes.held(start..start + width), &mut row);
                 }
             }
         }

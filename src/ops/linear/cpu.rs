@@ -11,7 +11,7 @@ use crate::backend::cpu::lanes::Lanes;
 use crate::backend::cpu::quantize::{RowForm, RowQuant};
 use crate::backend::cpu::{Cpu, Scratch, Tensor};
 use crate::error::Result;
-use crate::ops::{ActivationQuant, LinearPart, Weights};
+use crate::ops::{ActivationQuant, BlockBytes, LinearPart, Weights};
 
 /// Packed weights of one or several matrices with the same input.
 #[derive(Debug)]
@@ -58,12 +58,12 @@ pub(crate) fn row_quant(activation: ActivationQuant) -> Option<RowQuant> {
 
 impl CpuLinear {
     /// Packs `parts`.
-    pub fn pack<L: Lanes>(in_features: usize, parts: &[LinearPart]) -> Result<Self> {
+    pub fn pack<L: Lanes>(in_features: usize, parts: &[LinearPart<'_>]) -> Result<Self> {
         let out_features = check(in_features, parts)?;
         let mut groups = Vec::new();
         let mut column = 0;
         for alike in parts.chunk_by(is_alike) {
-            let matrix = pack_group::<L>(in_features, alike);
+            let matrix = pack_group::<L>(in_features, alike)?;
             let width = matrix.out_features();
             groups.push(Group { column, matrix });
             column += width;
@@ -77,19 +77,17 @@ impl CpuLinear {
     }
 }
 
-fn is_alike(a: &LinearPart, b: &LinearPart) -> bool {
-    let kind = |part: &LinearPart| match part.weights {
+fn is_alike(a: &LinearPart<'_>, b: &LinearPart<'_>) -> bool {
+    let kind = |part: &LinearPart<'_>| match part.weights {
         Weights::Blocks { kind, .. } => Some(kind),
         _ => None,
     };
     a.activation == b.activation && kind(a) == kind(b)
 }
 
-fn pack_group<L: Lanes>(in_features: usize, parts: &[LinearPart]) -> Matrix {
-    let mut rows = Vec::new();
+fn pack_group<L: Lanes>(in_features: usize, parts: &[LinearPart<'_>]) -> Result<Matrix> {
     let mut bias = Vec::new();
     for part in parts {
-        rows.extend((0..part.out_features).map(|row| (part, row)));
         match &part.bias {
             Some(values) => bias.extend_from_slice(values),
             None => bias.resize(bias.len() + part.out_features, 0.0),
@@ -98,17 +96,19 @@ fn pack_group<L: Lanes>(in_features: usize, parts: &[LinearPart]) -> Matrix {
     if let Some(LinearPart { weights: Weights::Blocks { kind, .. }, activation, .. }) =
         parts.first()
     {
-        let row_of = |row: usize| {
-            let (part, row) = rows.get(row)?;
-            let Weights::Blocks { bytes, .. } = &part.weights else { return None };
-            let width = in_features / kind.values() * kind.bytes();
-            bytes.get(row * width..(row + 1) * width)
-        };
-        let matrix = pack_blocks::<L>(*kind, in_features, rows.len(), Some(&bias), row_of);
-        return match activation {
+        let blocks = parts.iter().filter_map(|part| match &part.weights {
+            Weights::Blocks { bytes, .. } => Some((part.out_features, bytes)),
+            _ => None,
+        });
+        let matrix = pack_blocks::<L>(*kind, in_features, blocks, Some(&bias))?;
+        return Ok(match activation {
             ActivationQuant::None => Matrix::GroupedFloat(matrix),
             _ => Matrix::Grouped(matrix),
-        };
+        });
+    }
+    let mut rows = Vec::new();
+    for part in parts {
+        rows.extend((0..part.out_features).map(|row| (part, row)));
     }
     let range = |row: usize| row * in_features..(row + 1) * in_features;
     let quant = parts.first().and_then(|part| row_quant(part.activation));
@@ -117,7 +117,7 @@ fn pack_group<L: Lanes>(in_features: usize, parts: &[LinearPart]) -> Matrix {
             Weights::Int8 { values, multiplier } => (&values[range(row)], *multiplier),
             _ => (&[][..], 1.0), // refused by `check`
         });
-        return Matrix::Int8(Int8Matrix::pack::<L>(in_features, rows, Some(&bias), quant));
+        return Ok(Matrix::Int8(Int8Matrix::pack::<L>(in_features, rows, Some(&bias), quant)));
     }
     let pack = |first: usize, block: &mut [Floats]| {
         // A block may span parts of either kind, so each row is brought to float32 first.
@@ -133,19 +133,29 @@ fn pack_group<L: Lanes>(in_features: usize, parts: &[LinearPart]) -> Matrix {
         }
         pack_float_block::<L>(floats.each_ref().map(Vec::as_slice), block);
     };
-    Matrix::Float(FloatMatrix::pack(in_features, rows.len(), Some(&bias), pack))
+    Ok(Matrix::Float(FloatMatrix::pack(in_features, rows.len(), Some(&bias), pack)))
 }
 
-/// Packs rows of blocks, which `row_of` gives.
+/// Packs matrices of blocks, given with their numbers of rows, as one below the other.
 pub(crate) fn pack_blocks<'a, L: Lanes>(
     kind: BlockType,
     in_features: usize,
-    out_features: usize,
+    matrices: impl Iterator<Item = (usize, &'a BlockBytes<'a>)>,
     bias: Option<&[f32]>,
-    row_of: impl Fn(usize) -> Option<&'a [u8]>,
-) -> GroupedMatrix {
+) -> Result<GroupedMatrix> {
+    let width = in_features / kind.values() * kind.bytes();
+    let mut out_features = 0;
+    let mut parts = Vec::new();
+    for (rows, bytes) in matrices {
+        parts.push((out_features, bytes.rows(width)));
+        out_features += rows;
+    }
     GroupedMatrix::pack::<L>(in_features, out_features, kind.form(), bias, |row, groups| {
-        kind.unpack(row_of(row).unwrap_or(&[]), groups);
+        let part = parts.iter_mut().rev().find(|(first, _)| *first <= row);
+        if let Some((first, rows)) = part {
+            kind.unpack(rows.row(row - *first)?, groups);
+        }
+        Ok(())
     })
 }
 

@@ -2,7 +2,7 @@
 
 pub mod cpu;
 
-use super::{ActivationQuant, LinearPart, Weights};
+use super::{ActivationQuant, LinearPart, Stored, Weights};
 use crate::backend::cpu::gemm::MAX_IN_FEATURES;
 use crate::backend::cpu::quantize::wide_limit;
 use crate::error::{Error, Result};
@@ -21,7 +21,7 @@ pub(crate) fn mismatch(
 pub fn check_weights(
     name: &str,
     [rows, columns]: [usize; 2],
-    weights: &Weights,
+    weights: &Weights<'_>,
     bias: Option<&[f32]>,
     activation: ActivationQuant,
 ) -> Result<()> {
@@ -43,12 +43,24 @@ pub fn check_weights(
             if !columns.is_multiple_of(kind.values()) {
                 return Err(mismatch(name, format!("rows of whole blocks of {kind:?}"), columns));
             }
-            bytes.len() / kind.bytes() * kind.values()
+            let blocks = usize::try_from(bytes.len() / kind.bytes() as u64);
+            blocks.ok().and_then(|blocks| blocks.checked_mul(kind.values())).unwrap_or(usize::MAX)
         }
     };
     if got != expected {
         return Err(mismatch(name, [rows, columns], format!("{got} values")));
     }
+    check_use(name, [rows, columns], weights.stored(), bias, activation)
+}
+
+/// Checks that `bias` has a value for each of the rows, and that the treatment of activations goes with the weights.
+pub fn check_use(
+    name: &str,
+    [rows, columns]: [usize; 2],
+    weights: Stored,
+    bias: Option<&[f32]>,
+    activation: ActivationQuant,
+) -> Result<()> {
     if let Some(bias) = bias
         && bias.len() != rows
     {
@@ -56,11 +68,11 @@ pub fn check_weights(
     }
     match (weights, activation) {
         (_, ActivationQuant::None) => Ok(()),
-        (Weights::Blocks { .. }, ActivationQuant::PerGroup) => Ok(()),
-        (Weights::Blocks { .. }, _) | (_, ActivationQuant::PerGroup) => {
+        (Stored::Blocks, ActivationQuant::PerGroup) => Ok(()),
+        (Stored::Blocks, _) | (_, ActivationQuant::PerGroup) => {
             Err(mismatch(name, "activations by group for blocks, and only there", activation))
         }
-        (Weights::F32(_), _) => Err(mismatch(name, "int8 weights for int8 activations", "float32")),
+        (Stored::F32, _) => Err(mismatch(name, "int8 weights for int8 activations", "float32")),
         (_, ActivationQuant::Static(alpha)) if !alpha.is_finite() || alpha <= 0.0 => {
             Err(mismatch(name, "a positive activation multiplier", alpha))
         }
@@ -72,7 +84,7 @@ pub fn check_weights(
 }
 
 /// Checks the parts of one linear map; returns the columns of its output.
-pub fn check(in_features: usize, parts: &[LinearPart]) -> Result<usize> {
+pub fn check(in_features: usize, parts: &[LinearPart<'_>]) -> Result<usize> {
     let mut out_features = 0usize;
     for part in parts {
         let shape = [part.out_features, in_features];
@@ -90,7 +102,7 @@ pub fn check(in_features: usize, parts: &[LinearPart]) -> Result<usize> {
 /// Int8: `Σ_k q[r, k] · w[o, k]` in integers, `q = clamp(round_half_even(x · alpha), ±127)`, times
 /// 1 / (alpha · multiplier). Int8 weights with float32 activations: `w = int8 / multiplier`. Blocks: `w` as their format
 /// says, `x` as it is or rounded in its group, and sums in double precision.
-pub fn reference(input: &[f32], in_features: usize, parts: &[LinearPart]) -> Vec<f32> {
+pub fn reference(input: &[f32], in_features: usize, parts: &[LinearPart<'_>]) -> Vec<f32> {
     let mut output = Vec::new();
     for x in input.chunks(in_features.max(1)) {
         for part in parts {
@@ -104,7 +116,12 @@ pub fn reference(input: &[f32], in_features: usize, parts: &[LinearPart]) -> Vec
 }
 
 /// One row times the row `o` of `weights`.
-pub fn reference_dot(x: &[f32], weights: &Weights, o: usize, activation: ActivationQuant) -> f32 {
+pub fn reference_dot(
+    x: &[f32],
+    weights: &Weights<'_>,
+    o: usize,
+    activation: ActivationQuant,
+) -> f32 {
     let range = o * x.len()..(o + 1) * x.len();
     let (values, multiplier) = match weights {
         Weights::F32(values) => {
@@ -113,7 +130,7 @@ pub fn reference_dot(x: &[f32], weights: &Weights, o: usize, activation: Activat
         Weights::Blocks { kind, bytes } => {
             let width = x.len() / kind.values() * kind.bytes();
             let mut weights = vec![0.0; x.len()];
-            kind.dequantize(&bytes[o * width..][..width], &mut weights);
+            kind.dequantize(bytes.held(o * width..(o + 1) * width), &mut weights);
             let rounded = match activation {
                 ActivationQuant::None => x.iter().map(|&x| f64::from(x)).collect(),
                 _ => rounded(x, kind.form().size),

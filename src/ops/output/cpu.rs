@@ -10,10 +10,10 @@ use crate::backend::cpu::lanes::Lanes;
 use crate::backend::cpu::quantize::RowForm;
 use crate::backend::cpu::{Cpu, Scratch, Tensor};
 use crate::error::Result;
+use crate::ops::ActivationQuant;
 use crate::ops::embed::cpu::{CpuTable, TableValues};
 use crate::ops::linear::cpu::{Matrix, row_quant};
 use crate::ops::linear::mismatch;
-use crate::ops::{ActivationQuant, Weights};
 use std::ops::Range;
 
 /// Rows of a table as an output projection, with their ids.
@@ -44,12 +44,7 @@ impl CpuOutput {
         barred: &[u32],
     ) -> Result<Self> {
         let shape = [table.rows(), table.columns()];
-        match table.values() {
-            TableValues::Plain(weights) => {
-                check(table.name(), shape, weights, bias, activation, ids)?;
-            }
-            TableValues::Grouped(_) => check_grouped(table, bias, activation, ids)?,
-        }
+        check(table.name(), shape, table.values().stored(), bias, activation, ids)?;
         let columns = table.columns();
         let rows = match ids {
             None => {
@@ -61,15 +56,15 @@ impl CpuOutput {
                     bias.map(|bias| ids.iter().map(|&id| bias[id as usize]).collect());
                 let bias = bias.as_deref();
                 Rows::Packed(match table.values() {
-                    TableValues::Plain(Weights::F32(values)) => {
+                    TableValues::F32(values) => {
                         let rows: Vec<_> = ids.iter().map(|id| &values[range(id)]).collect();
                         Matrix::pack_float_rows::<L>(columns, &rows, bias)
                     }
-                    TableValues::Plain(Weights::Int8 { values, multiplier }) => {
+                    TableValues::Int8 { values, multiplier } => {
                         let rows: Vec<_> = ids.iter().map(|id| &values[range(id)]).collect();
                         Matrix::pack_int8_rows::<L>(columns, &rows, *multiplier, bias, activation)
                     }
-                    TableValues::Plain(Weights::Blocks { .. }) | TableValues::Grouped(_) => {
+                    TableValues::Grouped(_) => {
                         return Err(mismatch("output projection", "all rows of blocks", ids.len()));
                     }
                 })
@@ -254,8 +249,7 @@ fn whole_table<L: Lanes>(
     scratch: &mut Scratch,
 ) {
     let columns = table.columns();
-    let weights = match table.values() {
-        TableValues::Plain(weights) => weights,
+    match table.values() {
         TableValues::Grouped(matrix) => {
             let table = Grouped { matrix, bias, activation };
             table.prepare::<L>(input, scratch);
@@ -265,11 +259,14 @@ fn whole_table<L: Lanes>(
             scratch.float_block = floats;
             return table.add_bias(output.values);
         }
-    };
-    if let (Weights::Int8 { values, multiplier }, Some(quant)) = (weights, row_quant(activation)) {
-        let rows = &mut scratch.quantized;
-        rows.quantize::<L>(input, columns, quant, RowForm::Words);
-        return multiply_int8::<L>(rows, columns, values, *multiplier, bias, quant, output);
+        TableValues::Int8 { values, multiplier } => {
+            if let Some(quant) = row_quant(activation) {
+                let rows = &mut scratch.quantized;
+                rows.quantize::<L>(input, columns, quant, RowForm::Words);
+                return multiply_int8::<L>(rows, columns, values, *multiplier, bias, quant, output);
+            }
+        }
+        TableValues::F32(_) => {}
     }
     // Float32: eight rows are packed at a time, multiplied with all inputs, and forgotten.
     let block = &mut scratch.float_block;
@@ -279,14 +276,14 @@ fn whole_table<L: Lanes>(
         let width = (table.rows() - first).min(BLOCK);
         let range = first * columns..(first + width) * columns;
         let size = columns.max(1);
-        match weights {
-            Weights::Blocks { .. } => return, // these are grouped
-            Weights::F32(values) => {
+        match table.values() {
+            TableValues::Grouped(_) => return, // multiplied above
+            TableValues::F32(values) => {
                 let mut rows = values[range].chunks_exact(size);
                 let rows = std::array::from_fn(|_| rows.next().unwrap_or(&[]));
                 pack_float_block::<L>(rows, block);
             }
-            Weights::Int8 { values, multiplier } => {
+            TableValues::Int8 { values, multiplier } => {
                 let mut rows = values[range].chunks_exact(size);
                 let rows = std::array::from_fn(|_| rows.next().unwrap_or(&[]));
                 pack_dequantized_block::<L>(rows, *multiplier, block);
@@ -300,23 +297,5 @@ fn whole_table<L: Lanes>(
         }
         output.column = first;
         multiply_float::<L>(input, columns, width, block, &[eight_bias], output);
-    }
-}
-
-fn check_grouped(
-    table: &CpuTable,
-    bias: Option<&[f32]>,
-    activation: ActivationQuant,
-    ids: Option<&[u32]>,
-) -> Result<()> {
-    if ids.is_some() {
-        return Err(mismatch("output projection", "all rows of a table of blocks", "some"));
-    }
-    if bias.is_some_and(|bias| bias.len() != table.rows()) {
-        return Err(mismatch(table.name(), table.rows(), bias.map(<[f32]>::len)));
-    }
-    match activation {
-        ActivationQuant::None | ActivationQuant::PerGroup => Ok(()),
-        other => Err(mismatch(table.name(), "activations as they are or by group", other)),
     }
 }

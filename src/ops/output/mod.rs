@@ -2,21 +2,24 @@
 
 pub mod cpu;
 
-use super::linear::{check_weights, mismatch, reference_dot};
-use super::{ActivationQuant, TableSource, Weights};
+use super::linear::{check_use, mismatch, reference_dot};
+use super::{ActivationQuant, Stored, TableSource};
 use crate::error::Result;
 
 /// Checks the bias, the treatment of activations and the candidates: strictly ascending ids within the table.
 pub fn check(
     name: &str,
     [rows, columns]: [usize; 2],
-    weights: &Weights,
+    weights: Stored,
     bias: Option<&[f32]>,
     activation: ActivationQuant,
     ids: Option<&[u32]>,
 ) -> Result<()> {
-    check_weights(name, [rows, columns], weights, bias, activation)?;
+    check_use(name, [rows, columns], weights, bias, activation)?;
     let Some(ids) = ids else { return Ok(()) };
+    if weights == Stored::Blocks {
+        return Err(mismatch("output projection", "all rows of a table of blocks", ids.len()));
+    }
     if let Some(pair) = ids.windows(2).find(|pair| pair[0] >= pair[1]) {
         return Err(mismatch("output projection", "ascending ids", pair));
     }
@@ -31,7 +34,7 @@ pub fn check(
 /// `y[r, i] = Σ_k x[r, k] · table[ids[i], k] + bias[ids[i]]`, quantised as in [`super::linear::reference`].
 pub fn reference(
     hidden: &[f32],
-    table: &TableSource,
+    table: &TableSource<'_>,
     bias: Option<&[f32]>,
     activation: ActivationQuant,
     ids: Option<&[u32]>,

@@ -10,6 +10,7 @@ mod tiles;
 
 use super::{BLOCK, Floats, Output, Sweep, in_blocks, multiply_float};
 use crate::backend::cpu::lanes::{ByteDot, Lanes, probe};
+use crate::error::{Error, Result};
 use decode::{Bytes, Decode, LookUp, Nibbles, SplitBytes, SplitLookUp};
 use tiles::CodeTiles;
 
@@ -102,13 +103,16 @@ pub struct GroupedMatrix {
 impl GroupedMatrix {
     /// Packs rows of `in_features` weights, a multiple of the group's size. `read(row, groups)` fills in the groups of
     /// a row; rows come in order, each once.
+    ///
+    /// # Errors
+    /// Those of `read`; [`Error::OutOfMemory`].
     pub fn pack<L: Lanes>(
         in_features: usize,
         out_features: usize,
         form: GroupForm,
         bias: Option<&[f32]>,
-        mut read: impl FnMut(usize, &mut [Group]),
-    ) -> Self {
+        mut read: impl FnMut(usize, &mut [Group]) -> Result<()>,
+    ) -> Result<Self> {
         // Where the feature is off no weights come in groups: what follows is left out of the build.
         let out_features = if cfg!(feature = "blocks") { out_features } else { 0 };
         let groups = in_features / form.size;
@@ -116,9 +120,9 @@ impl GroupedMatrix {
         let kind = probe::<L>();
         let blocks = out_features.div_ceil(BLOCK);
         let vectors = vectors(form.codes);
-        let mut codes = Vec::with_capacity(blocks * groups * quads * vectors);
-        let mut scales = Vec::with_capacity(blocks * groups);
-        let mut mins = Vec::with_capacity(if form.has_min { blocks * groups } else { 0 });
+        let mut codes = reserve(blocks * groups, quads * vectors)?;
+        let mut scales = reserve(blocks * groups, 1)?;
+        let mut mins = reserve(if form.has_min { blocks * groups } else { 0 }, 1)?;
         let mut rows = vec![Group::ZERO; BLOCK * groups];
         // Int8 that is read as uint8 has 128 added to it.
         let flip =
@@ -127,7 +131,7 @@ impl GroupedMatrix {
             for (i, row) in rows.chunks_exact_mut(groups.max(1)).enumerate() {
                 let column = block * BLOCK + i;
                 if column < out_features {
-                    read(column, row);
+                    read(column, row)?;
                 } else {
                     row.fill(Group::ZERO);
                 }
@@ -160,7 +164,7 @@ impl GroupedMatrix {
             }
         }
         let bias = in_blocks(bias, out_features);
-        Self { in_features, out_features, form, kind, codes, scales, mins, bias }
+        Ok(Self { in_features, out_features, form, kind, codes, scales, mins, bias })
     }
 
     /// Columns of its output.
@@ -244,6 +248,16 @@ impl GroupedMatrix {
         let bias = self.bias.get(block..block + width.div_ceil(BLOCK)).unwrap_or(&[]);
         (width, bias)
     }
+}
+
+/// Room for exactly `groups · each` of something: what grows by doubling leaves gaps in memory that never shrinks.
+fn reserve<T>(groups: usize, each: usize) -> Result<Vec<T>> {
+    let (count, mut room) = (groups.saturating_mul(each), Vec::new());
+    room.try_reserve_exact(count).map_err(|_| Error::OutOfMemory {
+        what: "the weights of a matrix".to_owned(),
+        bytes: count.saturating_mul(size_of::<T>()) as u64,
+    })?;
+    Ok(room)
 }
 
 /// Vectors of codes of a quad of eight columns.

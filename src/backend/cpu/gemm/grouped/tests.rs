@@ -88,7 +88,9 @@ impl Case {
         let bias = Some(&self.bias[..]);
         GroupedMatrix::pack::<L>(self.columns, self.out_features, self.form, bias, |row, to| {
             to.copy_from_slice(&self.weights[row * groups..][..groups]);
+            Ok(())
         })
+        .unwrap()
     }
 
     fn run<L: Lanes>(&self, is_float: bool) -> Vec<f32> {
@@ -195,7 +197,11 @@ fn one_group_by_hand() {
     group.codes[..4].copy_from_slice(&[9, 7, 15, 0]);
     let mut input = vec![0.0; 32];
     input[..4].copy_from_slice(&[127.0, -127.0, 1.0, 2.0]);
-    let matrix = GroupedMatrix::pack::<Native>(32, 1, form, None, |_, to| to[0] = group);
+    let matrix = GroupedMatrix::pack::<Native>(32, 1, form, None, |_, to| {
+        to[0] = group;
+        Ok(())
+    })
+    .unwrap();
     let mut rows = GroupedRows::default();
     rows.quantize::<Native>(&input, 32, 32);
     let mut values = [0.0];

@@ -1,0 +1,107 @@
+//! Tensors of the types of GGUF files, of which a piece at a time comes into memory: blocks on their way into packed form,
+//! halves and blocks as float32.
+
+use crate::backend::cpu::blocks::{BlockType, bf16_to_f32, f16_to_f32};
+use crate::error::{Error, Result};
+use crate::formats::{DType, TensorFile, TensorInfo};
+use crate::ops::StoredBytes;
+use std::{borrow::Cow, ops::Range};
+
+/// Read at a time, in values: a whole number of blocks of every type.
+const PIECE: usize = 1 << 16;
+
+/// The block format of a type, if it is one.
+pub fn block_type(dtype: DType) -> Option<BlockType> {
+    Some(match dtype {
+        DType::Q8_0 => BlockType::Q8_0,
+        DType::Q4_0 => BlockType::Q4_0,
+        DType::Q4_1 => BlockType::Q4_1,
+        DType::Q5_0 => BlockType::Q5_0,
+        DType::Q5_1 => BlockType::Q5_1,
+        DType::Iq4Nl => BlockType::Iq4Nl,
+        DType::Q4K => BlockType::Q4K,
+        DType::Q5K => BlockType::Q5K,
+        DType::Q6K => BlockType::Q6K,
+        DType::F32 | DType::F16 | DType::BF16 | DType::Intgemm8 | DType::Int8 => return None,
+    })
+}
+
+/// The blocks of a tensor in a file.
+pub struct FileBlocks<'a> {
+    pub file: &'a dyn TensorFile,
+    pub tensor: &'a TensorInfo,
+    pub kind: BlockType,
+}
+
+impl StoredBytes for FileBlocks<'_> {
+    fn len(&self) -> u64 {
+        let needed = self.tensor.dtype.bytes_needed(self.tensor.num_elements() as u64);
+        needed.unwrap_or_default()
+    }
+
+    fn read(&self, part: Range<u64>) -> Result<Cow<'_, [u8]>> {
+        let start = part.start;
+        let bytes = self.file.read_part(self.tensor, part)?;
+        match self.kind.find_not_finite(&bytes) {
+            None => Ok(bytes),
+            Some(at) => {
+                let size = self.kind.bytes() as u64;
+                let (block, offset) = (start / size + at as u64, start + at as u64 * size);
+                Err(not_finite(
+                    self.file,
+                    self.tensor,
+                    offset,
+                    &format!("a scale of block {block}"),
+                ))
+            }
+        }
+    }
+}
+
+/// All values of a tensor of halves or of blocks, as float32; `None` for another type.
+pub fn floats(file: &dyn TensorFile, tensor: &TensorInfo) -> Result<Option<Vec<f32>>> {
+    let kind = match tensor.dtype {
+        DType::F16 | DType::BF16 => None,
+        dtype => match block_type(dtype) {
+            Some(kind) => Some(FileBlocks { file, tensor, kind }),
+            None => return Ok(None),
+        },
+    };
+    let count = tensor.num_elements();
+    let mut values: Vec<f32> = Vec::new();
+    values.try_reserve_exact(count).map_err(|_| Error::OutOfMemory {
+        what: format!("tensor {} of {} as float32", tensor.name, file.name()),
+        bytes: 4 * count as u64,
+    })?;
+    let bytes_of = |values: usize| tensor.dtype.bytes_needed(values as u64).unwrap_or_default();
+    while values.len() < count {
+        let (start, end) = (values.len(), (values.len() + PIECE).min(count));
+        let part = bytes_of(start)..bytes_of(end);
+        if let Some(blocks) = &kind {
+            let bytes = blocks.read(part)?;
+            values.resize(end, 0.0);
+            blocks.kind.dequantize(&bytes, values.get_mut(start..).unwrap_or_default());
+            continue;
+        }
+        let bytes = file.read_part(tensor, part)?;
+        let convert = if tensor.dtype == DType::F16 { f16_to_f32 } else { bf16_to_f32 };
+        let pairs = bytes.as_chunks::<2>().0.iter();
+        values.extend(pairs.map(|pair| convert(u16::from_le_bytes(*pair))));
+        let new = values.get(start..end).unwrap_or_default();
+        if let Some(at) = new.iter().position(|value| !value.is_finite()) {
+            let at = start + at;
+            return Err(not_finite(file, tensor, 2 * at as u64, &format!("value {at}")));
+        }
+    }
+    Ok(Some(values))
+}
+
+/// `at` counts from the start of the tensor.
+fn not_finite(file: &dyn TensorFile, tensor: &TensorInfo, at: u64, what: &str) -> Error {
+    Error::Tensor {
+        file: file.name().to_owned(),
+        tensor: tensor.name.clone(),
+        offset: tensor.bytes.start + at,
+        what: format!("{what} is infinite or no number, expected a finite one"),
+    }
+}
