@@ -52,8 +52,8 @@ export async function openContext(profile) {
   };
 }
 
-/** Starts the browser of `MULTIHEAD_CHROMIUM`, else Debian's, and opens the page served at `origin`. */
-export async function openPage(origin) {
+/** Starts the browser of `MULTIHEAD_CHROMIUM`, else Debian's, and opens a page of the benchmarks served at `origin`. */
+export async function openPage(origin, path = '/benches/page/') {
   const browser = await chromium.launch({ executablePath: executable(), args: FLAGS });
   const page = await browser.newPage();
   const requested = new Set();
@@ -62,7 +62,7 @@ export async function openPage(origin) {
     if (['error', 'warning'].includes(message.type())) console.error(`page: ${message.text()}`);
   });
   page.on('pageerror', (error) => console.error(`page: ${error.message}`));
-  await page.goto(new URL('/benches/page/', origin).href);
+  await page.goto(new URL(path, origin).href);
   await page.waitForFunction(() => globalThis.bench !== undefined);
   const session = await browser.newBrowserCDPSession();
   return {

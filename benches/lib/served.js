@@ -8,6 +8,13 @@ async function get(origin, path) {
   return response;
 }
 
+/** Length of a file. */
+export async function bytesOf(origin, path) {
+  const response = await get(origin, path);
+  await response.body?.cancel();
+  return Number(response.headers.get('content-length'));
+}
+
 /** Addresses of a model's files by role, from the index that the package reads. */
 export async function modelFiles(origin, id) {
   const { models } = await (await get(origin, '/models/index.json')).json();
@@ -17,9 +24,14 @@ export async function modelFiles(origin, id) {
   return { from: model.from, to: model.to, files: Object.fromEntries(files) };
 }
 
-/** Name and version of each side, as its package states them. */
+/** Version of a package, as its package.json states it. */
+export async function packageVersion(origin, path) {
+  return (await (await get(origin, path)).json()).version;
+}
+
+/** Version of each side of the translation benchmarks. */
 export async function versions(origin) {
-  const of = async (path) => (await (await get(origin, path)).json()).version;
+  const of = (path) => packageVersion(origin, path);
   return { bergamot: await of('/bergamot/package.json'), multihead: await of('/pkg/package.json') };
 }
 

@@ -22,3 +22,7 @@ export function range({ median, min, max }, digits) {
 export function kilobytes(bytes) {
   return `${(bytes / 1000).toFixed(0)} kB`;
 }
+
+export function megabytes(bytes) {
+  return `${(bytes / 1_000_000).toFixed(1)} MB`;
+}

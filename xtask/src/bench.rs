@@ -1,9 +1,9 @@
-//! `cargo xtask bench`: speed and quality of our translations beside the Bergamot package's.
+//! `cargo xtask bench`: speed and quality of our package beside others.
 
 use crate::{
     Subcommand,
     arguments::Arguments,
-    build, models, npm,
+    build, models, npm, peers,
     process::{command, run as run_command},
     python,
     serve::{Site, serve},
@@ -20,23 +20,27 @@ use std::{
 
 pub const COMMAND: Subcommand = Subcommand {
     name: "bench",
-    arguments: "[translation|visit|quality] [--no-build] …",
-    about: "measures speed and quality beside the Bergamot package",
+    arguments: "[translation|visit|quality|generation] [--no-build] …",
+    about: "measures speed and quality beside other packages",
     run,
 };
 
-/// Options of benches/translation.js that are passed on.
-const PASSED_ON: [&str; 7] =
+/// Options that are passed on to benches/translation.js.
+const OF_TRANSLATION: [&str; 7] =
     ["--pair", "--lines", "--runs", "--only", "--threads", "--variant", "--wait-minutes"];
-const BENCHMARKS: [&str; 3] = ["translation", "visit", "quality"];
+/// Those among them that are passed on to benches/generation.js.
+const OF_GENERATION: [&str; 4] = ["--runs", "--only", "--threads", "--wait-minutes"];
+const BENCHMARKS: [&str; 4] = ["translation", "visit", "quality", "generation"];
+/// Models of translation, and all.
 const MODELS: [&str; 2] = ["en-pt", "pt-en"];
+const LANGUAGE_MODEL: &str = "smollm2-135m-instruct";
 
 fn run(mut arguments: Arguments) -> Result<()> {
     let builds = !arguments.flag("--no-build");
-    let mut passed_on = Vec::new();
-    for name in PASSED_ON {
+    let mut given = Vec::new();
+    for name in OF_TRANSLATION {
         if let Some(value) = arguments.value(name)? {
-            passed_on.extend([name.to_owned(), value]);
+            given.push([name.to_owned(), value]);
         }
     }
     let names = arguments.rest()?;
@@ -48,14 +52,18 @@ fn run(mut arguments: Arguments) -> Result<()> {
     let flores = flores(&workspace)?;
     if builds {
         setup::set_up(&workspace, Purpose::Test)?;
-        models::fetch(&workspace, &MODELS.map(str::to_owned))?;
+        let models = MODELS.iter().chain(&[LANGUAGE_MODEL]).map(|id| (*id).to_owned());
+        models::fetch(&workspace, &models.collect::<Vec<_>>())?;
         build::build(&workspace)?;
         println!("{}", npm::install(&workspace, &workspace.benches())?);
+        if wanted("generation") {
+            println!("{}", peers::set_up(&workspace)?);
+        }
     }
     let origin = serve_all(&workspace)?;
     if wanted("translation") {
         let mut script = node(&workspace, "translation", &origin, &flores);
-        run_command(script.args(passed_on))?;
+        run_command(script.args(given.iter().flatten()))?;
     }
     if wanted("visit") {
         pack(&workspace)?;
@@ -63,6 +71,11 @@ fn run(mut arguments: Arguments) -> Result<()> {
     }
     if wanted("quality") {
         quality(&workspace, &origin, &flores)?;
+    }
+    if wanted("generation") {
+        let given = given.iter().filter(|[name, _]| OF_GENERATION.contains(&name.as_str()));
+        let mut script = node(&workspace, "generation", &origin, &flores);
+        run_command(script.args(given.flatten()))?;
     }
     Ok(())
 }
@@ -96,7 +109,7 @@ fn quality(workspace: &Workspace, origin: &str, flores: &Path) -> Result<()> {
         .arg("--translate")
         .arg(workspace.target.join("release/examples/translate"))
         .arg("--python")
-        .arg(python::interpreter(workspace));
+        .arg(python::REFERENCES.interpreter(workspace));
     run_command(&mut script)
 }
 
@@ -124,6 +137,7 @@ fn serve_all(workspace: &Workspace) -> Result<String> {
             ("/pkg/".to_owned(), workspace.package()),
             ("/models/".to_owned(), workspace.models()),
             ("/packed/".to_owned(), packed(workspace)),
+            ("/peers/".to_owned(), peers::folder(workspace)),
         ],
         isolated: true,
     };

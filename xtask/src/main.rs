@@ -7,6 +7,7 @@ mod demo;
 mod elsewhere;
 mod models;
 mod npm;
+mod peers;
 mod process;
 mod python;
 mod serve;

@@ -1,4 +1,4 @@
-//! A Python environment of the project's own, for the reference metrics that the tests compare with.
+//! Python environments of the project's own.
 
 use crate::{
     models::hash_hex,
@@ -13,43 +13,62 @@ use std::{
     time::Duration,
 };
 
-const LIMIT: Duration = Duration::from_secs(900);
-const REQUIREMENTS: &str = include_str!("../requirements.txt");
+const LIMIT: Duration = Duration::from_secs(1800);
 
-/// The interpreter of the environment.
-pub fn interpreter(workspace: &Workspace) -> PathBuf {
-    workspace.tools.join("venv/bin/python")
+/// Packages in a folder of their own, as a file of the repository pins them.
+pub struct Environment {
+    /// In the folder of tools.
+    folder: &'static str,
+    /// From the repository's root.
+    requirements: &'static str,
 }
 
-/// Python with pip, for downloads: the environment's if it is there, else the system's.
+/// What the tests compare with.
+pub const REFERENCES: Environment =
+    Environment { folder: "venv", requirements: "xtask/requirements.txt" };
+
+/// What writes model files in the formats of the benchmarks' peers; some gigabytes.
+pub const PEERS: Environment =
+    Environment { folder: "venv-peers", requirements: "benches/peers/requirements.txt" };
+
+impl Environment {
+    /// The interpreter of the environment.
+    pub fn interpreter(&self, workspace: &Workspace) -> PathBuf {
+        workspace.tools.join(self.folder).join("bin/python")
+    }
+
+    /// Makes the environment and installs what is pinned, unless that is what lies there.
+    pub fn set_up(&self, workspace: &Workspace) -> Result<String> {
+        let folder = workspace.tools.join(self.folder);
+        let requirements = workspace.root.join(self.requirements);
+        let pinned = fs::read(&requirements)
+            .with_context(|| format!("cannot read {}", self.requirements))?;
+        let (stamp, wanted) = (folder.join("requirements-hash"), hash_hex(&pinned));
+        if fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted) {
+            return Ok(format!("there already: {}", workspace.display(&folder)));
+        }
+        if find_program(None, &["python3"]).is_none() {
+            system_packages::install(&["python3", "python3-venv"], "Python")?;
+        }
+        if let Err(error) = create(&folder) {
+            println!("  {error:#}: Debian keeps the module in a package of its own");
+            system_packages::install(&["python3-venv"], "Python's venv")?;
+            create(&folder)?;
+        }
+        let mut install = command(self.interpreter(workspace));
+        install
+            .args(["-m", "pip", "install", "--disable-pip-version-check", "--requirement"])
+            .arg(&requirements);
+        run_with_progress("pip install", &mut install, LIMIT)?;
+        fs::write(&stamp, wanted).with_context(|| format!("cannot write {}", stamp.display()))?;
+        Ok(format!("installed: {}", workspace.display(&folder)))
+    }
+}
+
+/// Python with pip, for downloads: the tests' own if it is there, else the system's.
 pub fn with_pip(workspace: &Workspace) -> PathBuf {
-    let own = interpreter(workspace);
+    let own = REFERENCES.interpreter(workspace);
     if own.is_file() { own } else { PathBuf::from("python3") }
-}
-
-/// Makes the environment and installs what `xtask/requirements.txt` pins.
-pub fn set_up(workspace: &Workspace) -> Result<String> {
-    let folder = workspace.tools.join("venv");
-    let (stamp, wanted) = (folder.join("requirements-hash"), hash_hex(REQUIREMENTS.as_bytes()));
-    if fs::read_to_string(&stamp).is_ok_and(|installed| installed == wanted) {
-        return Ok(format!("there already: {}", workspace.display(&folder)));
-    }
-    if find_program(None, &["python3"]).is_none() {
-        system_packages::install(&["python3", "python3-venv"], "Python")?;
-    }
-    if let Err(error) = create(&folder) {
-        println!("  {error:#}: Debian keeps the module in a package of its own");
-        system_packages::install(&["python3-venv"], "Python's venv")?;
-        create(&folder)?;
-    }
-    let requirements = workspace.root.join("xtask/requirements.txt");
-    let mut install = command(interpreter(workspace));
-    install
-        .args(["-m", "pip", "install", "--disable-pip-version-check", "--requirement"])
-        .arg(&requirements);
-    run_with_progress("pip install", &mut install, LIMIT)?;
-    fs::write(&stamp, wanted).with_context(|| format!("cannot write {}", stamp.display()))?;
-    Ok(format!("installed: {}", workspace.display(&folder)))
 }
 
 fn create(folder: &Path) -> Result<()> {

@@ -66,7 +66,11 @@ const STEPS: &[Step] = &[
         purpose: Purpose::Test,
         set_up: |workspace| tools::geckodriver().set_up(workspace),
     },
-    Step { name: "Python packages", purpose: Purpose::Test, set_up: python::set_up },
+    Step {
+        name: "Python packages",
+        purpose: Purpose::Test,
+        set_up: |workspace| python::REFERENCES.set_up(workspace),
+    },
 ];
 
 fn run(arguments: Arguments) -> Result<()> {

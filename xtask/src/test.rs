@@ -141,7 +141,7 @@ fn passed(result: Result<()>) -> Result<Outcome> {
 fn host(workspace: &Workspace, arguments: &[&str]) -> Result<Outcome> {
     let mut cargo = command("cargo");
     cargo.args(arguments).current_dir(&workspace.root);
-    cargo.env("MULTIHEAD_PYTHON", python::interpreter(workspace));
+    cargo.env("MULTIHEAD_PYTHON", python::REFERENCES.interpreter(workspace));
     // A panic says where it was; a long trace of one that a test provokes buries what matters.
     cargo.env("RUST_BACKTRACE", "0");
     passed(run(&mut cargo))
