@@ -42,9 +42,9 @@ if (contenders.length === 0) {
   );
 }
 
+let device;
 const prompts = await makePrompts(await floresLines(options.flores, 'en'));
 const passes = [];
-let device;
 for (const threads of options.threads.split(',').map(Number)) passes.push(await measureAll(threads));
 const result = {
   benchmark: 'generation',
@@ -122,8 +122,7 @@ async function open({ name, side, options: settings }, threads) {
     engine.cpuAt[token] = await opened.cpuSeconds();
   });
   const order = [side, { ...settings, threads }];
-  const told = await opened.page.evaluate((args) => globalThis.bench.load(...args), order);
-  Object.assign(engine, told);
+  engine.about = await opened.page.evaluate((args) => globalThis.bench.load(...args), order);
   engine.wasmBytes.push(await wasmBytes(engine));
   return engine;
 }
@@ -132,33 +131,22 @@ function wasmBytes({ page }) {
   return page.evaluate(() => globalThis.bench.wasmBytes());
 }
 
-/** Milliseconds and CPU seconds of a prompt up to its first token, and of the tokens after it. */
+/** One run, and the CPU seconds of both its parts. */
 async function measure(engine, prompt) {
-  if (engine.isStreaming) {
-    const { firstMs, lastMs, firstCpu, lastCpu } = await call(engine, prompt, NEW_TOKENS);
-    return { promptMs: firstMs, promptCpu: firstCpu, newMs: lastMs - firstMs, newCpu: lastCpu - firstCpu };
-  }
-  // Where only the whole is handed out, a call for one token shows when that one came.
-  const first = await call(engine, prompt, 1);
-  const whole = await call(engine, prompt, NEW_TOKENS);
-  const [newMs, newCpu] = [whole.lastMs - first.lastMs, whole.lastCpu - first.lastCpu];
-  return { promptMs: first.lastMs, promptCpu: first.lastCpu, newMs, newCpu };
-}
-
-async function call(engine, prompt, count) {
   const before = await engine.cpuSeconds();
   engine.cpuAt = {};
-  const run = await engine.page.evaluate((args) => globalThis.bench.run(...args), [prompt, count]);
+  const run = await engine.page.evaluate((args) => globalThis.bench.run(...args), [prompt, NEW_TOKENS]);
   const after = await engine.cpuSeconds();
-  if (run.promptTokens !== PROMPT_TOKENS || run.newTokens !== count) {
-    throw new Error(`${engine.name} read ${run.promptTokens} tokens and wrote ${run.newTokens}: ${run.text}`);
+  const { promptTokens, newTokens, promptMs, newMs, timedTokens, text } = run;
+  if (promptTokens !== PROMPT_TOKENS || newTokens !== NEW_TOKENS) {
+    throw new Error(`${engine.name} read ${promptTokens} tokens and wrote ${newTokens}: ${text}`);
   }
-  const { first = after, last = after } = engine.cpuAt;
-  return { ...run, firstCpu: first - before, lastCpu: last - before };
+  const { first, last = after } = engine.cpuAt;
+  return { promptTokens, promptMs, promptCpu: first - before, timedTokens, newMs, newCpu: last - first };
 }
 
 function summary({ name, side, version, about, runs: all }) {
-  return { name, side, version, about, ...figuresOf(all, PROMPT_TOKENS, NEW_TOKENS), runs: all };
+  return { name, side, version, about, ...figuresOf(all), runs: all };
 }
 
 /** Memory of our wasm beside what its model and text need. */

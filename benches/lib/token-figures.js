@@ -15,15 +15,13 @@ export const FIGURES = [
   },
 ];
 
-/** Figures of runs `{ promptMs, promptCpu, newMs, newCpu }`: the time of a prompt ends with the first new token, so that
- * the new time is that of one token fewer than were written. */
-export function figuresOf(runs, promptTokens, newTokens) {
-  const further = newTokens - 1;
+/** Figures of runs: tokens and milliseconds and CPU seconds of prompts, and of the new tokens whose time was taken. */
+export function figuresOf(runs) {
   return {
-    prompt: spread(runs.map(({ promptMs }) => (promptTokens * 1000) / promptMs)),
-    generated: spread(runs.map(({ newMs }) => (further * 1000) / newMs)),
-    promptPerCpuSecond: spread(runs.map(({ promptCpu }) => promptTokens / promptCpu)),
-    generatedPerCpuSecond: spread(runs.map(({ newCpu }) => further / newCpu)),
+    prompt: spread(runs.map(({ promptTokens, promptMs }) => (promptTokens * 1000) / promptMs)),
+    generated: spread(runs.map(({ timedTokens, newMs }) => (timedTokens * 1000) / newMs)),
+    promptPerCpuSecond: spread(runs.map(({ promptTokens, promptCpu }) => promptTokens / promptCpu)),
+    generatedPerCpuSecond: spread(runs.map(({ timedTokens, newCpu }) => timedTokens / newCpu)),
   };
 }
 

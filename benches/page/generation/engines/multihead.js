@@ -13,17 +13,17 @@ export async function load({ file, threads, context }) {
   };
   // Keeps the model loaded.
   const holder = await LanguageModel.create(options);
+  let model = holder;
   return {
     about: holder.deviceReason,
-    isStreaming: false,
-    async generate({ text }, count, onToken) {
-      // A conversation of its own, which has read nothing.
-      const model = await LanguageModel.create(options);
+    async begin() {
+      if (model !== holder) model.destroy();
+      model = await LanguageModel.create(options);
+    },
+    async complete({ text }, count) {
       const { text: written, stats } = await model.complete(text, { maxNewTokens: count, temperature: 0 });
-      onToken();
-      model.destroy();
-      if (stats.cachedTokens > 0) throw new Error(`${stats.cachedTokens} tokens had been read before`);
-      return { promptTokens: stats.promptTokens, newTokens: stats.newTokens, text: written };
+      const { promptTokens, cachedTokens, newTokens } = stats;
+      return { promptTokens, cachedTokens, newTokens, text: written };
     },
     async tokenize(text) {
       return (await holder.tokenize(text)).map(({ id, range: [start] }) => ({ id, start }));

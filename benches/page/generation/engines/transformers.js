@@ -33,7 +33,7 @@ export async function load({ base, name, build, threads, dtype = 'q8' }) {
   const tensor = (/** @type {bigint[]} */ values) => new Tensor('int64', values, [1, values.length]);
   return {
     about: `${wasm}.wasm`,
-    async generate({ ids }, count, onToken) {
+    async stream({ ids }, count, onToken) {
       let calls = 0;
       const streamer = {
         // The prompt comes first.

@@ -22,7 +22,7 @@ export async function load({ file, threads, context, batch }) {
   const { n_batch: read, n_ubatch: computed } = wllama.getLoadedContextInfo();
   return {
     about: `batches of ${read}, ${computed} at a time`,
-    async generate({ text }, count, onToken) {
+    async stream({ text }, count, onToken) {
       let written = '';
       let usage;
       await wllama.createCompletion({

@@ -21,7 +21,7 @@ export async function load({ file, threads, context, batch }) {
   const { n_batch: read, n_ubatch: computed } = wllama.getLoadedContextInfo();
   return {
     about: `batches of ${read}, ${computed} at a time`,
-    async generate({ text, ids }, count, onToken) {
+    async stream({ text, ids }, count, onToken) {
       let newTokens = 0;
       const written = await wllama.createCompletion(text, {
         nPredict: count,
