@@ -73,7 +73,7 @@ function rendered(fill: Fill, turns: readonly Turn[], answering: boolean, info: 
   const prompt = fill({
     messages: turns.map(({ role, content }, place) => {
       const text = written(content);
-      return { role, content: goesOn && place === turns.length - 1 ? `${text}${end}` : text };
+      return { role, content: goesOn && place === turns.length - 1 ? `${text}${end} ` : text };
     }),
     tools: null,
     documents: null,
@@ -84,7 +84,9 @@ function rendered(fill: Fill, turns: readonly Turn[], answering: boolean, info: 
   if (!goesOn) return parts(prompt, marks, names);
   const cut = prompt.lastIndexOf(end);
   if (cut < 0) throw new Error("it leaves the beginning of the answer ('prefix') out");
-  return parts(prompt.slice(0, cut), marks, names);
+  const begun = prompt.slice(0, cut);
+  // A template that takes white space off the end of messages would have taken it off this one.
+  return parts(prompt.startsWith(`${end} `, cut) ? begun : begun.trimEnd(), marks, names);
 }
 
 /**

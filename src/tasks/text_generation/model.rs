@@ -64,7 +64,9 @@ impl<O: Ops + Clone> TextModel<O> {
             bos_token: text(tokenizer.bos_id()),
             eos_token: text(tokenizer.eos_id()),
             control_tokens: (0..tokenizer.vocab_size() as u32)
-                .filter(|id| tokenizer.kind(*id) == Some(PieceKind::Control))
+                .filter(|id| {
+                    matches!(tokenizer.kind(*id), Some(PieceKind::Control | PieceKind::Unknown))
+                })
                 .map(|id| tokenizer.token_text(id))
                 .collect(),
         };
