@@ -16,6 +16,8 @@ import {
 import { monitored } from './progress.js';
 import { type FoundRoute, Route } from './route.js';
 import { find } from './find.js';
+import { kindOf } from './kinds.js';
+import { SharedModel } from './shared-model.js';
 import { findNamed, findRoute } from './translation.js';
 import type { LoadedInfo, ModelOptions, TranslateOptions } from './types.js';
 
@@ -50,9 +52,22 @@ export async function translate(
   return isList ? [...translated] : (translated[0] ?? '');
 }
 
-/** Loads what translate() with these options will use, and keeps it. */
+/** Loads what translate() with these options will use, or generate() with this model, and keeps it. */
 export async function warmup(options: ModelOptions | TranslateOptions): Promise<LoadedInfo> {
-  return withRoute(read(options, NAMES, 'warmup()'), (route, signal) => route.ready(signal));
+  const taken: ModelOptions & Partial<TranslateOptions> = read(options, NAMES, 'warmup()');
+  const { model, to, signal } = taken;
+  const found = model === undefined || to !== undefined ? undefined : await abortable(find(model), signal);
+  if (found === undefined || kindOf(found.files) === 'translation') {
+    return withRoute(taken, (route, both) => route.ready(both));
+  }
+  const shared = SharedModel.use('text', found, checkModelOptions(taken));
+  try {
+    const { info } = await shared.ready(signal, monitored(taken.monitor));
+    shared.kept = true;
+    return info;
+  } finally {
+    shared.release();
+  }
 }
 
 async function withRoute<T>(
