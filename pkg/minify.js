@@ -35,7 +35,9 @@ for (const [folder, sourcemap] of /** @type {const} */ ([
   ['wasm', false],
 ])) {
   const entryPoints = scripts(folder).filter((name) => name !== BUNDLED);
-  await minified({ entryPoints, outdir: folder, outbase: folder, sourcemap });
+  // Nobody gets to see what wasm-bindgen calls its functions.
+  const keepNames = folder === 'dist';
+  await minified({ entryPoints, outdir: folder, outbase: folder, sourcemap, keepNames });
 }
 await minified({
   entryPoints: [BUNDLED],

@@ -283,8 +283,7 @@ test('models of another kind are named as such', async () => {
 
 test('wrong options and inputs are typed errors that name them', async () => {
   const create = (/** @type {any} */ options) => LanguageModel.create(options);
-  const ask = (/** @type {any} */ input, /** @type {any} */ options = undefined) =>
-    holder.prompt(input, options);
+  const ask = (/** @type {any} */ input, /** @type {any} */ ...options) => holder.prompt(input, ...options);
   /** @type {[string, () => Promise<unknown>, RegExp?][]} */
   const wrong = [
     ['max_tokens', () => generate('x', /** @type {any} */ ({ max_tokens: 5 })), /maxNewTokens/],
