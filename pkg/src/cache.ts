@@ -20,7 +20,8 @@ function warn(thrown: unknown): void {
   console.warn(`multihead: models are not kept for the next visit (${reasonOf(thrown)})`);
 }
 
-async function attempt<T>(work: (cache: Cache) => Promise<T>): Promise<T | undefined> {
+/** Does something with the cache; undefined where there is none or it fails. */
+export async function attempt<T>(work: (cache: Cache) => Promise<T>): Promise<T | undefined> {
   if (configuration().cache === 'none' || typeof caches === 'undefined') return undefined;
   try {
     return await work(await caches.open(NAME));
@@ -38,20 +39,34 @@ export function cacheKey(url: URL, sha256: string): string {
   return key.href;
 }
 
+/** The query parameter of the key of a part. */
+const PART = 'multihead-part';
+
+/** The header of a file in parts: how many, and the bytes of all. */
+export const SEALED = 'multihead-parts';
+
+/** The key of a part of a file. */
+export function partKey(key: string, index: number): string {
+  return `${key}&${PART}=${index}`;
+}
+
 /** What the keys of one address have in common, whatever its content. */
 function addressOf(url: URL | string): string {
   const address = new URL(url);
   address.hash = '';
   // Also for a query that is written otherwise than keys are.
   address.searchParams.set(HASH, '');
+  address.searchParams.delete(PART);
   return address.href;
 }
 
-/** Removes every version of the file at `address` but that of the key `but`; whether there was one. */
-async function removeVersions(cache: Cache, address: string, but?: string): Promise<boolean> {
+/** Removes every version of the file of the address `of` but that of the key `but`; whether there was one. */
+export async function removeVersions(cache: Cache, of: URL | string, but?: string): Promise<boolean> {
+  const address = addressOf(of);
   let any = false;
   for (const { url } of await cache.keys()) {
-    if (url !== but && addressOf(url) === address) any = (await cache.delete(url)) || any;
+    const stays = but !== undefined && (url === but || url.startsWith(`${but}&`));
+    if (!stays && addressOf(url) === address) any = (await cache.delete(url)) || any;
   }
   return any;
 }
@@ -65,7 +80,7 @@ export function versionKey(url: URL, version: string): string {
 export function keptVersion(url: URL): Promise<string | undefined> {
   return attempt(async (cache) => {
     const keys = await cache.keys();
-    return keys.find((key) => addressOf(key.url) === addressOf(url))?.url;
+    return keys.find((key) => !key.url.includes(PART) && addressOf(key.url) === addressOf(url))?.url;
   });
 }
 
@@ -75,7 +90,19 @@ export async function has(key: string): Promise<boolean> {
 
 /** The file, or undefined; a Blob that stands on the disk where the browser does that. */
 export function get(key: string): Promise<Blob | undefined> {
-  return attempt(async (cache) => (await cache.match(key))?.blob());
+  return attempt(async (cache) => {
+    const response = await cache.match(key);
+    const [count, size] = (response?.headers.get(SEALED) ?? '').split(' ').map(Number);
+    if (!count) return response?.blob();
+    const parts: Blob[] = [];
+    while (parts.length < count) {
+      const part = await (await cache.match(partKey(key, parts.length)))?.blob();
+      if (part === undefined) return undefined;
+      parts.push(part);
+    }
+    const whole = new Blob(parts);
+    return whole.size === size ? whole : undefined;
+  });
 }
 
 /**
@@ -87,7 +114,7 @@ export async function keep(key: string, data: FileData): Promise<FileData> {
   const kept = await attempt(async (cache) => {
     await cache.put(key, new Response(data, { headers: { 'content-length': String(size) } }));
     // One that stays takes room, no more.
-    await removeVersions(cache, addressOf(key), key).catch(() => undefined);
+    await removeVersions(cache, key, key).catch(() => undefined);
     return data instanceof Blob ? (await cache.match(key))?.blob() : undefined;
   });
   return kept?.size === size ? kept : data;
@@ -95,5 +122,5 @@ export async function keep(key: string, data: FileData): Promise<FileData> {
 
 /** Removes whatever is kept of the file at the address; whether anything was. */
 export async function remove(url: URL): Promise<boolean> {
-  return (await attempt((cache) => removeVersions(cache, addressOf(url)))) ?? false;
+  return (await attempt((cache) => removeVersions(cache, url))) ?? false;
 }

@@ -1,14 +1,18 @@
 // What has come of a file so far. Gzip is told by its first bytes, not by a header or a name: servers undo
 // or add it as they like. It is undone as it comes, so that only the content is gathered.
 
-/** Chunks are gathered into Blobs of this size, so that the script's memory does not hold the file. */
-const GATHERED = 4 * 1024 * 1024;
+import type { Parts, Shelf } from './parts.js';
 
 /** Longest file that is held as bytes: a Blob is written to another process and read from it again. */
 export const AT_ONCE = 64 * 1024 * 1024;
 
 /** A file's content. */
 export type FileData = Blob | Uint8Array<ArrayBuffer>;
+
+/** Bytes of a file. */
+export function sizeOf(data: FileData): number {
+  return data instanceof Blob ? data.size : data.length;
+}
 
 /** Bytes that tell what comes. */
 const HEAD = 16;
@@ -29,6 +33,21 @@ export function isGguf(name: string): boolean {
   return /\.gguf$/i.test(name);
 }
 
+/** What is known of a content before it comes. */
+export interface Expected {
+  /** Its bytes, where an index says them; more is {@link Damaged}. */
+  bytes: number | undefined;
+  /** Its bytes, as far as a server can say. */
+  about: number | undefined;
+  /** Longest content that is held as bytes. */
+  atOnce: number;
+  isGguf: boolean;
+  /** Whether its hash is asked for. */
+  hashed: boolean;
+  /** Where the parts of a long one go. */
+  shelf: Shelf | undefined;
+}
+
 /** Bytes of a transfer on their way to a Blob; they outlive an attempt that breaks off. */
 export class Content {
   /** Bytes of the transfer. */
@@ -39,22 +58,18 @@ export class Content {
   resumed = false;
   /** What the server has said of its version. */
   version: string | undefined;
-  readonly #limit: number | undefined;
-  readonly #mustBeGguf: boolean;
+  /** Bytes of the content, decompressed. */
+  length = 0;
+  readonly #expected: Expected;
   #head: Uint8Array<ArrayBuffer>[] = [];
-  #parts: Parts;
+  /** A content that is not too long, in one piece. */
+  #piece: Uint8Array<ArrayBuffer> | undefined;
+  /** Any other. */
+  #parts: Parts | undefined;
   #inflating: Inflating | undefined;
 
-  /** `limit`: bytes of the content, where they are known; more is {@link Damaged}. */
-  constructor(limit: number | undefined, mustBeGguf = false) {
-    this.#limit = limit;
-    this.#mustBeGguf = mustBeGguf;
-    this.#parts = new Parts(limit);
-  }
-
-  /** Bytes of the content, decompressed. */
-  get length(): number {
-    return this.#parts.length;
+  constructor(expected: Expected) {
+    this.#expected = expected;
   }
 
   async add(chunk: Uint8Array<ArrayBuffer>): Promise<void> {
@@ -67,21 +82,45 @@ export class Content {
     if (this.received >= HEAD) await this.look();
   }
 
+  /** Goes on from what a download that broke off has left, if it has. */
+  async restore(): Promise<void> {
+    const { shelf } = this.#expected;
+    if (shelf?.key === undefined || this.#room !== undefined) return;
+    const parts = await this.#inParts();
+    await parts.restore();
+    if (parts.length === 0) return;
+    this.length = parts.length;
+    this.received = parts.length;
+    this.gzip = false;
+    this.resumed = true;
+    this.version = shelf.version;
+  }
+
+  /** Its SHA-256 where that was taken as it came; to be asked for once, after `finish()`. */
+  hash(): string | undefined {
+    return this.#parts?.hash();
+  }
+
   /** The content; to be called once all has come. */
   async finish(): Promise<FileData> {
     await this.look();
     await this.#inflating?.end();
     // As a text of some letters, which has no four to be looked at.
-    if (this.#mustBeGguf && this.length < MAGIC.length)
+    if (this.#expected.isGguf && this.length < MAGIC.length)
       throw new Damaged('it is no GGUF file: it is too short');
-    return this.#parts.whole();
+    return this.#parts === undefined
+      ? (this.#piece ?? new Uint8Array(0)).subarray(0, this.length)
+      : this.#parts.whole();
   }
 
   /** Forgets everything. */
   clear(): void {
     this.#inflating?.stop();
     this.#inflating = undefined;
-    this.#parts = new Parts(this.#limit);
+    this.#piece = undefined;
+    this.#parts = undefined;
+    if (this.#expected.shelf !== undefined) this.#expected.shelf.count = 0;
+    this.length = 0;
     this.#head = [];
     this.received = 0;
     this.gzip = undefined;
@@ -97,24 +136,48 @@ export class Content {
     if (/^\s*<(!doctype|html)/i.test(new TextDecoder().decode(head.subarray(0, 64)))) throw new WebPage();
     this.gzip = isGzip(head);
     if (this.gzip) {
-      this.#inflating = new Inflating((chunk) => {
-        this.#gather(chunk);
-      });
+      this.#inflating = new Inflating((chunk) => this.#gather(chunk));
     }
     await this.#pass(head);
   }
 
   async #pass(chunk: Uint8Array<ArrayBuffer>): Promise<void> {
-    if (this.#inflating === undefined) this.#gather(chunk);
+    if (this.#inflating === undefined) await this.#gather(chunk);
     else await this.#inflating.write(chunk);
   }
 
-  #gather(chunk: Uint8Array<ArrayBuffer>): void {
-    if (this.#mustBeGguf) checkMagic(chunk, this.#parts.length);
-    if (this.#limit !== undefined && this.#parts.length + chunk.length > this.#limit) {
-      throw new Damaged(`longer than the ${this.#limit} bytes of the index`);
+  async #gather(chunk: Uint8Array<ArrayBuffer>): Promise<void> {
+    const { bytes, isGguf: mustBeGguf } = this.#expected;
+    if (mustBeGguf) checkMagic(chunk, this.length);
+    const start = this.length;
+    this.length += chunk.length;
+    if (bytes !== undefined && this.length > bytes)
+      throw new Damaged(`longer than the ${bytes} bytes of the index`);
+    const room = this.#parts === undefined ? this.#room : undefined;
+    if (room !== undefined && this.length <= room) {
+      this.#piece ??= new Uint8Array(room);
+      this.#piece.set(chunk, start);
+      return;
     }
-    this.#parts.add(chunk);
+    const parts = await this.#inParts();
+    if (this.#piece !== undefined) await parts.add(this.#piece.subarray(0, start));
+    this.#piece = undefined;
+    await parts.add(chunk);
+  }
+
+  /** Bytes of the piece that it is to be; undefined where it may be too long for one. */
+  get #room(): number | undefined {
+    const { bytes, about, atOnce } = this.#expected;
+    const size = bytes ?? about;
+    return size === undefined || size > atOnce ? undefined : size;
+  }
+
+  async #inParts(): Promise<Parts> {
+    if (this.#parts !== undefined) return this.#parts;
+    const parts = await import('./parts.js');
+    // Where a later download would go on is told by the bytes of the transfer: of a gzip file they are others.
+    const shelf = this.gzip === true ? undefined : this.#expected.shelf;
+    return (this.#parts = new parts.Parts(shelf, this.#expected.hashed));
   }
 }
 
@@ -136,7 +199,7 @@ class Inflating {
   readonly #writer: WritableStreamDefaultWriter<BufferSource>;
   readonly #drained: Promise<void>;
 
-  constructor(take: (chunk: Uint8Array<ArrayBuffer>) => void) {
+  constructor(take: (chunk: Uint8Array<ArrayBuffer>) => Promise<void>) {
     const { readable, writable } = new DecompressionStream('gzip');
     this.#writer = writable.getWriter();
     this.#drained = drain(readable, take);
@@ -161,14 +224,14 @@ class Inflating {
 
 async function drain(
   readable: ReadableStream<Uint8Array<ArrayBuffer>>,
-  take: (chunk: Uint8Array<ArrayBuffer>) => void,
+  take: (chunk: Uint8Array<ArrayBuffer>) => Promise<void>,
 ): Promise<void> {
   const reader = readable.getReader();
   for (;;) {
     const { done, value } = await reader.read();
     if (done) return;
     try {
-      take(value);
+      await take(value);
     } catch (thrown) {
       await reader.cancel().catch(() => undefined);
       throw thrown;
@@ -184,46 +247,4 @@ async function damagedBy(work: Promise<unknown>): Promise<void> {
     if (cause instanceof Damaged) throw cause;
     throw new Damaged('its compressed data is damaged', { cause });
   }
-}
-
-/** Chunks as they come: in one piece where that is not too long, else moved into Blobs. */
-class Parts {
-  length = 0;
-  readonly #bytes: Uint8Array<ArrayBuffer> | undefined;
-  readonly #gathered: Blob[] = [];
-  #loose: Uint8Array<ArrayBuffer>[] = [];
-  #looseLength = 0;
-
-  /** `limit`: bytes that come at most, where that is known. */
-  constructor(limit: number | undefined) {
-    if (limit !== undefined && limit <= AT_ONCE) this.#bytes = new Uint8Array(limit);
-  }
-
-  add(chunk: Uint8Array<ArrayBuffer>): void {
-    if (this.#bytes === undefined) {
-      this.#loose.push(chunk);
-      this.#looseLength += chunk.length;
-    } else {
-      this.#bytes.set(chunk, this.length);
-    }
-    this.length += chunk.length;
-    if (this.#looseLength >= GATHERED) this.#gather();
-  }
-
-  whole(): FileData {
-    if (this.#bytes !== undefined) return this.#bytes.subarray(0, this.length);
-    this.#gather();
-    return new Blob(this.#gathered);
-  }
-
-  #gather(): void {
-    this.#gathered.push(new Blob(this.#loose));
-    this.#loose = [];
-    this.#looseLength = 0;
-  }
-}
-
-/** Bytes of a file. */
-export function sizeOf(data: FileData): number {
-  return data instanceof Blob ? data.size : data.length;
 }

@@ -5,6 +5,7 @@ import { abortable, listening } from './abort.js';
 import { configuration } from './configure.js';
 import { Content, Damaged, isGguf, sizeOf, WebPage, type FileData } from './content.js';
 import { invalid, MultiheadError, networkFault, shown } from './errors.js';
+import type { Shelf } from './parts.js';
 import { platform } from './platform.js';
 import { sha256 as hashOf } from './sha256.js';
 import { versionOf } from './version.js';
@@ -17,6 +18,10 @@ export interface Wanted {
   sha256?: string;
   /** Size of the gzip file at the address, where it is one. */
   gzipBytes?: number;
+  /** Size of the transfer as the server has told it. */
+  transferBytes?: number;
+  /** Where the parts of a long file go as they come. */
+  shelf?: Shelf;
   /** Where to say otherwise what the address is; by default that is configure(). */
   advice?: string;
   /** What a server means that answers with 401 or 403. */
@@ -61,11 +66,22 @@ export async function fetchFile(
   signal: AbortSignal,
   progress: (bytes: number) => void,
 ): Promise<FileData> {
-  const content = new Content(wanted.bytes, isGguf(wanted.name));
+  const { name, bytes, gzipBytes, transferBytes: about, sha256, shelf } = wanted;
+  const content = new Content({
+    bytes,
+    about,
+    atOnce: platform().atOnce,
+    shelf,
+    isGguf: isGguf(name),
+    hashed: sha256 !== undefined,
+  });
   try {
+    if (gzipBytes === undefined) await content.restore();
     for (let attempt = 1; ; attempt++) {
       try {
-        await receive(wanted, content, signal, progress);
+        // All may be here of a download that broke off just before its end.
+        if (!(content.resumed && content.received === bytes && gzipBytes === undefined))
+          await receive(wanted, content, signal, progress);
         return await checked(wanted, content, signal);
       } catch (thrown) {
         signal.throwIfAborted();
@@ -77,6 +93,9 @@ export async function fetchFile(
       }
     }
   } catch (thrown) {
+    // What broke off may go on another time; what is wrong may not.
+    const isWrong = thrown instanceof MultiheadError && thrown.code !== 'download-failed';
+    if (isWrong && shelf !== undefined && shelf.count > 0) await (await import('./parts.js')).clear(shelf);
     content.clear();
     throw thrown;
   }
@@ -177,7 +196,7 @@ async function checked(wanted: Wanted, content: Content, signal: AbortSignal): P
     throw new Damaged(`its content has ${sizeOf(data)} bytes, by the index ${bytes}; ${REPLACED}`);
   }
   if (sha256 === undefined) return data;
-  const got = await hashOf(data);
+  const got = content.hash() ?? (await hashOf(data));
   signal.throwIfAborted();
   if (got === sha256) return data;
   throw new Damaged(

@@ -6,6 +6,7 @@ import { configuration } from './configure.js';
 import { isGguf, isGzip, sizeOf, type FileData } from './content.js';
 import { fetchFile } from './download.js';
 import { MultiheadError, reasonOf } from './errors.js';
+import type { Shelf } from './parts.js';
 import { platform } from './platform.js';
 import { probe } from './probe.js';
 import type { FoundModel, SourceFile } from './sources.js';
@@ -44,38 +45,51 @@ function transferOf({ origin, bytes, gzipBytes, transferBytes: told }: SourceFil
 }
 
 /** Asks the servers for the sizes that nobody knows, so that the progress has its total before it begins. */
-async function ask({ files }: FoundModel, signal: AbortSignal): Promise<Map<SourceFile, string | undefined>> {
-  const keys = await Promise.all(
+async function ask({ files }: FoundModel, signal: AbortSignal): Promise<Map<SourceFile, Shelf>> {
+  const shelves = await Promise.all(
     files.map(async (file) => {
-      const key = await keyOf(file, signal);
-      if (file.origin instanceof Blob || transferOf(file) !== undefined) return key;
+      const shelf = await shelfOf(file, signal);
+      if (file.origin instanceof Blob || transferOf(file) !== undefined || isVersioned(file)) return shelf;
       // What is wrong with the file is for the download to say.
       const bytes = (await probe(file.origin, signal).catch(() => undefined))?.bytes;
       if (bytes !== undefined) file.transferBytes = bytes;
-      return key;
+      return shelf;
     }),
   );
-  return new Map(files.map((file, place) => [file, keys[place]]));
+  return new Map(files.map((file, place) => [file, shelves[place] ?? shelfAt()]));
+}
+
+/** Whether a file is kept by what the server says of its version. */
+function isVersioned({ name, sha256 }: SourceFile): boolean {
+  return sha256 === undefined && isGguf(name);
 }
 
 /**
- * The cache's key of a file as it is now, where it can be kept: by its hash, or, of a GGUF file whose hash nobody
+ * The place of a file in the cache as it is now, where it can be kept: by its hash, or, of a GGUF file whose hash nobody
  * knows, by what the server says of its version. A server that cannot be reached leaves it at what is kept.
  */
-async function keyOf(file: SourceFile, signal?: AbortSignal): Promise<string | undefined> {
-  const { name, origin, sha256, keptAs } = file;
-  if (origin instanceof Blob) return undefined;
+async function shelfOf(file: SourceFile, signal?: AbortSignal): Promise<Shelf> {
+  const { origin, sha256, keptAs } = file;
+  if (origin instanceof Blob) return shelfAt();
   const place = keptAs ?? origin;
-  if (sha256 !== undefined) return cache.cacheKey(place, sha256);
-  if (!isGguf(name)) return undefined;
+  if (sha256 !== undefined) return shelfAt(cache.cacheKey(place, sha256));
+  if (!isVersioned(file)) return shelfAt();
   try {
     const there = await probe(origin, signal);
     if (there?.bytes !== undefined) file.transferBytes = there.bytes;
-    return there?.version === undefined ? undefined : cache.versionKey(place, there.version);
+    return versioned(place, there?.version);
   } catch {
     signal?.throwIfAborted();
-    return cache.keptVersion(place);
+    return shelfAt(await cache.keptVersion(place));
   }
+}
+
+function shelfAt(key?: string, version?: string): Shelf {
+  return { key, version, count: 0 };
+}
+
+function versioned(place: URL, version: string | undefined): Shelf {
+  return version === undefined ? shelfAt() : shelfAt(cache.versionKey(place, version), version);
 }
 
 function sum(parts: readonly (number | undefined)[]): number | undefined {
@@ -131,13 +145,13 @@ export async function loadFiles(
   try {
     return await either(signal, stop.signal, async (both) => {
       try {
-        const keys = await ask(model, both);
+        const shelves = await ask(model, both);
         both.throwIfAborted();
         if (!isKnown) checkLimit(model, beside());
         total = transferBytes(model);
         const files = await Promise.all(
           model.files.map((file) =>
-            loadFile(file, keys.get(file), both, (bytes) => {
+            loadFile(file, shelves.get(file) ?? shelfAt(), both, (bytes) => {
               report(file, bytes);
             }),
           ),
@@ -165,11 +179,11 @@ export async function loadFiles(
 
 async function loadFile(
   file: SourceFile,
-  key: string | undefined,
+  shelf: Shelf,
   signal: AbortSignal,
   progress: (bytes: number) => void,
 ): Promise<LoadedFile> {
-  const { origin, sha256 } = file;
+  const { origin } = file;
   const named = { name: file.name, ...(file.role === undefined ? {} : { role: file.role }) };
   if (origin instanceof Blob) {
     const data = await readable(await unpacked(file.name, origin)).catch((cause: unknown) => {
@@ -178,7 +192,7 @@ async function loadFile(
     file.loadedBytes = sizeOf(data);
     return { ...named, data };
   }
-  const kept = key === undefined ? undefined : await cache.get(key);
+  const kept = shelf.key === undefined ? undefined : await cache.get(shelf.key);
   signal.throwIfAborted();
   if (kept !== undefined && kept.size === (file.bytes ?? kept.size)) {
     // What lies behind it may have been cleared away; then it is as if it had not been kept.
@@ -189,15 +203,17 @@ async function loadFile(
       return { ...named, data };
     }
   }
-  let keep = key;
-  const isVersioned = sha256 === undefined && isGguf(file.name);
+  // By then the file may be another than the one that was asked about.
   const answered = (version: string | undefined): void => {
-    keep = version === undefined ? undefined : cache.versionKey(file.keptAs ?? origin, version);
+    const there = versioned(file.keptAs ?? origin, version);
+    if (there.key !== shelf.key) Object.assign(shelf, there);
   };
-  const wanted = { ...file, url: origin, ...(isVersioned ? { answered } : {}) };
+  const wanted = { ...file, url: origin, shelf, ...(isVersioned(file) ? { answered } : {}) };
   const data = await fetchFile(wanted, signal, progress);
   file.loadedBytes = sizeOf(data);
-  const copy = keep === undefined ? data : await cache.keep(keep, data);
+  const isShelved = shelf.count > 0;
+  if (isShelved) await (await import('./parts.js')).seal(shelf, sizeOf(data));
+  const copy = shelf.key === undefined || isShelved ? data : await cache.keep(shelf.key, data);
   return { ...named, data: await readable(copy).catch(() => data) };
 }
 
@@ -240,7 +256,7 @@ export async function isKept({ files }: FoundModel): Promise<boolean> {
   const kept = await Promise.all(
     files.map(async (file) => {
       if (file.origin instanceof Blob) return true;
-      const key = await keyOf(file);
+      const { key } = await shelfOf(file);
       return key !== undefined && cache.has(key);
     }),
   );

@@ -31,6 +31,8 @@ export interface Platform {
   readonly fetch: (url: URL, init: RequestInit) => Promise<Response>;
   /** Tells a platform that warns of many listeners that they are meant: one for each open call. */
   manyListen?(signal: AbortSignal): void;
+  /** Longest file that is held as bytes while it comes. */
+  readonly atOnce: number;
   /** A Blob in the form that this platform's worker reads by ranges, soonest. */
   readable(blob: Blob): Promise<FileData>;
 }
@@ -72,6 +74,7 @@ const browser: Platform = {
   },
   sharing: () => ({ isolated: globalThis.crossOriginIsolated, cores: navigator.hardwareConcurrency }),
   fetch: (url, init) => fetch(url, init),
+  atOnce: AT_ONCE,
   // A worker waits for each range that it reads of a Blob. Where memory is no question, all of it goes over at once,
   // to be let go of as soon as the model is loaded: that takes half the time.
   readable: async (blob) => (blob.size > AT_ONCE ? blob : new Uint8Array(await blob.arrayBuffer())),

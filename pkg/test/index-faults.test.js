@@ -307,7 +307,10 @@ test('a kept copy that cannot be read is fetched anew; a file given that cannot 
   put('/models/m/model.bin', 'content');
   const key = `${origin}/models/m/model.bin?sha256=${described('content').sha256}`;
   kept.set(key, new Uint8Array(Buffer.from('content')));
-  context.mock.method(storage, 'match', async () => ({ blob: async () => goneBlob('content') }));
+  context.mock.method(storage, 'match', async () => ({
+    headers: new Headers(),
+    blob: async () => goneBlob('content'),
+  }));
   assert.equal(await load('m'), 'content');
   assert(requests.includes('GET /models/m/model.bin'));
   const given = await find({ files: { 'model.bin': goneBlob('content') } });

@@ -1,8 +1,9 @@
 // The entry for Node: the same surface over node:worker_threads, with models from the disk or the network.
 
 import { setMaxListeners } from 'node:events';
-import { readFile, stat } from 'node:fs/promises';
+import { open } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
+import { Readable } from 'node:stream';
 import { pathToFileURL } from 'node:url';
 import { Worker } from 'node:worker_threads';
 import { usePlatform } from '../platform.js';
@@ -20,10 +21,10 @@ usePlatform({
     const worker = new Worker(url ?? own, { execArgv: [] });
     // An idle worker doesn't keep the process; an open call does.
     // By number: an answer may cross the abort of its call.
-    const open = new Set<number>();
+    const calls = new Set<number>();
     const close = (call: number): void => {
-      open.delete(call);
-      if (open.size === 0) worker.unref();
+      calls.delete(call);
+      if (calls.size === 0) worker.unref();
     };
     worker.unref();
     worker.on('message', (message: FromWorker) => {
@@ -41,7 +42,7 @@ usePlatform({
         if (message.kind === 'abort') {
           close(message.call);
         } else {
-          open.add(message.call);
+          calls.add(message.call);
           worker.ref();
         }
         worker.postMessage(message, transfer);
@@ -55,11 +56,16 @@ usePlatform({
   fetch: async (url, init) => {
     if (url.protocol !== 'file:') return fetch(url, init);
     try {
-      if (init.method === 'HEAD') {
-        const { size } = await stat(url);
-        return new Response(null, { headers: { 'content-length': String(size) } });
+      const file = await open(url);
+      const facts = await file.stat();
+      const headers = { 'content-length': String(facts.size) };
+      if (facts.isFile() && init.method !== 'HEAD') {
+        // As it is read, so that a long one is not in memory twice. Its end closes the file.
+        const body = Readable.toWeb(file.createReadStream());
+        return new Response(body as ReadableStream<Uint8Array<ArrayBuffer>>, { headers });
       }
-      return new Response(await readFile(url));
+      await file.close();
+      return new Response(null, facts.isFile() ? { headers } : { status: 403 });
     } catch (error) {
       const code = error instanceof Error && 'code' in error ? error.code : '';
       // A file on the way to it is no folder.
@@ -70,6 +76,8 @@ usePlatform({
   manyListen: (signal) => {
     setMaxListeners(0, signal);
   },
+  // Its worker reads no Blobs.
+  atOnce: 2 ** 32,
   readable: async (blob) => new Uint8Array(await blob.arrayBuffer()),
 });
 
