@@ -3,6 +3,7 @@
 pub mod blocks;
 pub mod buffer;
 pub mod gemm;
+pub mod half;
 pub mod lanes;
 pub mod math;
 pub mod pool;

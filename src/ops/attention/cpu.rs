@@ -1,4 +1,4 @@
-//! Attention on the CPU: one query and head at a time, four keys at once, memory linear in the keys.
+//! Attention on the CPU: one query at a time, four keys at once, memory linear in the keys.
 
 use super::{AttentionArgs, check};
 use crate::backend::cpu::lanes::Lanes;
@@ -63,15 +63,12 @@ impl Part<'_> {
                 let kv_rows = first + keys.start..first + keys.end;
                 let query = Query { args, kv, row, keys: kv_rows };
                 let row = row - rows.start;
-                let context = &mut self.context[row * width..][..width];
-                for (head, context) in context.chunks_exact_mut(args.head_dim).enumerate() {
-                    let probs = query.head::<L>(head, scores, context);
-                    let asked_here =
-                        args.weights_of.iter().enumerate().filter(|&(_, &asked)| asked == head);
-                    for (index, _) in asked_here {
-                        let row = (row * args.weights_of.len() + index) * self.longest;
-                        copy_weights(self.weights, row + keys.start, probs);
-                    }
+                query.attend::<L>(scores, &mut self.context[row * width..][..width]);
+                let padded = 4 * keys.len().div_ceil(4);
+                for (index, &head) in args.weights_of.iter().enumerate() {
+                    let row = (row * args.weights_of.len() + index) * self.longest;
+                    let probs = &scores.as_flattened()[head * padded..][..keys.len()];
+                    copy_weights(self.weights, row + keys.start, probs);
                 }
             }
         }
@@ -93,118 +90,195 @@ struct Query<'a> {
     keys: Range<usize>,
 }
 
+/// Keys whose values are added to the contexts of all heads before the next ones are: as many as a core's nearest cache
+/// holds.
+const TILE: usize = 16;
+
 impl Query<'_> {
-    /// Writes one head's context, `[head_dim]`; returns its probs, `[keys]`.
-    fn head<'s, L: Lanes>(
-        &self,
-        head: usize,
-        scores: &'s mut Vec<[f32; 4]>,
-        context: &mut [f32],
-    ) -> &'s [f32] {
-        let (n, head_dim) = (self.keys.len(), self.args.head_dim);
-        let kv_head = head / (self.args.num_heads / self.args.num_kv_heads);
-        let (q, kv) = (&self.args.q, kv_head * head_dim);
-        let q = rows_of(q.tensor, self.row..self.row + 1, q.column + head * head_dim);
-        let k = rows_of(self.kv, self.keys.clone(), self.args.k_column + kv);
-        let v = rows_of(self.kv, self.keys.clone(), self.args.v_column + kv);
+    /// Writes the contexts of all heads, `[num_heads, head_dim]`, and leaves their probs in `scores`, `[num_heads, keys]`,
+    /// each head's padded to whole fours. Heads take turns key by key, so that keys and values are read once, in order.
+    fn attend<L: Lanes>(&self, scores: &mut Vec<[f32; 4]>, context: &mut [f32]) {
+        let (n, fours) = (self.keys.len(), self.keys.len().div_ceil(4));
         scores.clear();
-        scores.resize(n.div_ceil(4), [f32::NEG_INFINITY; 4]);
-        if let Some(q) = q.get(..head_dim) {
-            score::<L>(q, k, self.kv.columns(), self.args.scale, scores);
+        scores.resize(self.args.num_heads * fours, [f32::NEG_INFINITY; 4]);
+        self.score::<L>(scores);
+        for scores in scores.chunks_exact_mut(fours.max(1)) {
+            if let Some(cap) = self.args.score_cap {
+                math::soft_cap::<L>(scores.as_flattened_mut(), cap);
+            }
+            // What pads the last four is −∞ now and 0 then.
+            for pad in scores.as_flattened_mut().iter_mut().skip(n) {
+                *pad = f32::NEG_INFINITY;
+            }
+            math::softmax::<L>(scores);
         }
-        if let Some(cap) = self.args.score_cap {
-            math::soft_cap::<L>(scores.as_flattened_mut(), cap);
-        }
-        // What pads the last four is −∞ now and 0 then.
-        for pad in scores.as_flattened_mut().iter_mut().skip(n) {
-            *pad = f32::NEG_INFINITY;
-        }
-        math::softmax::<L>(scores);
-        let probs = &scores.as_flattened()[..n];
-        mix::<L>(probs, v, self.kv.columns(), context);
-        probs
+        self.mix::<L>(scores, context);
     }
-}
 
-/// The values of some rows, from the column `column` of the first on.
-fn rows_of(tensor: &Tensor, rows: Range<usize>, column: usize) -> &[f32] {
-    let columns = tensor.columns();
-    tensor.values().get(rows.start * columns + column..rows.end * columns).unwrap_or(&[])
-}
-
-/// `scores[j] = (Σ_d q[d] · k[j, d]) · scale`; the keys lie `stride` apart.
-#[inline(always)]
-fn score<L: Lanes>(q: &[f32], k: &[f32], stride: usize, scale: f32, scores: &mut [[f32; 4]]) {
-    let scale = L::splat(scale);
-    for (four, keys) in scores.iter_mut().zip(k.chunks(4 * stride)) {
-        let mut rows = keys.chunks(stride).filter_map(|row| row.get(..q.len()));
-        // Past the last key the first is scored again; the caller overwrites what comes of it.
-        let Some(first) = rows.next() else { return };
-        let keys = [first, rows.next().unwrap_or(first), rows.next().unwrap_or(first), {
-            rows.next().unwrap_or(first)
-        }];
-        L::store(L::mul(dot_four::<L>(q, keys), scale), four);
+    /// Heads of the queries that look at the same keys.
+    fn heads_each(&self) -> usize {
+        self.args.num_heads / self.args.num_kv_heads
     }
-}
 
-/// Products of `q` with four keys: lanes over d, added up in the order of [`Lanes::sum`], then what is left of d.
-#[inline(always)]
-fn dot_four<L: Lanes>(q: &[f32], keys: [&[f32]; 4]) -> L::F32 {
-    let (q_chunks, q_rest) = q.as_chunks::<4>();
-    let whole = q_chunks.len();
-    let chunks = keys.map(|key| &key.as_chunks::<4>().0[..whole]);
-    let mut sums = [L::splat(0.0); 4];
-    for (d, q) in q_chunks.iter().enumerate() {
-        let q = L::load(q);
-        for (sum, chunks) in sums.iter_mut().zip(&chunks) {
-            *sum = L::add(*sum, L::mul(q, L::load(&chunks[d])));
+    /// The columns from `column` on of one head of keys or values, in the row `row`.
+    #[inline(always)]
+    fn part(&self, row: usize, column: usize, kv_head: usize) -> &[f32] {
+        let head_dim = self.args.head_dim;
+        &self.kv.values()[row * self.kv.columns() + column + kv_head * head_dim..][..head_dim]
+    }
+
+    /// `scores[head, j] = (Σ_d q[head, d] · k[j, d]) · scale`.
+    fn score<L: Lanes>(&self, scores: &mut [[f32; 4]]) {
+        let (args, heads_each) = (self.args, self.heads_each());
+        let (q, head_dim, fours) = (&args.q, args.head_dim, self.keys.len().div_ceil(4));
+        let start = self.row * q.tensor.columns() + q.column;
+        let queries = &q.tensor.values()[start..][..args.num_heads * head_dim];
+        for (four, first) in self.keys.clone().step_by(4).enumerate() {
+            // Past the last key it is scored again; the caller overwrites what comes of it.
+            let rows: [usize; 4] = std::array::from_fn(|i| (first + i).min(self.keys.end - 1));
+            for kv_head in 0..args.num_kv_heads {
+                let keys = rows.map(|row| self.part(row, args.k_column, kv_head));
+                let first = kv_head * heads_each;
+                let queries = &queries[first * head_dim..][..heads_each * head_dim];
+                let scores = &mut scores[first * fours..][..heads_each * fours];
+                let (scale, whole) = (args.scale, heads_each / 3 * 3);
+                let (mut q, mut to) =
+                    (queries.chunks_exact(head_dim), scores.chunks_exact_mut(fours));
+                for _ in (0..whole).step_by(3) {
+                    dot_fours::<L, 3>(&mut q, keys, scale, &mut to, four);
+                }
+                for _ in whole..heads_each {
+                    dot_fours::<L, 1>(&mut q, keys, scale, &mut to, four);
+                }
+            }
         }
     }
-    let mut total = L::sums(sums);
-    for (d, &q) in (4 * whole..).zip(q_rest) {
-        let key = keys.map(|key| key.get(d).copied().unwrap_or(0.0));
-        total = L::add(total, L::mul(L::splat(q), L::load(&key)));
+
+    /// `context[head, d] = Σ_j probs[head, j] · v[j, d]`, in the order of j.
+    fn mix<L: Lanes>(&self, probs: &[[f32; 4]], context: &mut [f32]) {
+        let (args, heads_each) = (self.args, self.heads_each());
+        let (head_dim, padded) = (args.head_dim, 4 * self.keys.len().div_ceil(4));
+        context.fill(0.0);
+        for tile in (0..self.keys.len()).step_by(TILE) {
+            let keys = tile..self.keys.len().min(tile + TILE);
+            for kv_head in 0..args.num_kv_heads {
+                let mut values: [&[f32]; TILE] = [&[]; TILE];
+                for (to, key) in values.iter_mut().zip(keys.clone()) {
+                    *to = self.part(self.keys.start + key, args.v_column, kv_head);
+                }
+                let values = &values[..keys.len()];
+                let first = kv_head * heads_each;
+                let probs = probs.as_flattened().chunks_exact(padded).skip(first);
+                let mut probs = probs.map(|probs| &probs[keys.clone()]);
+                let contexts = &mut context[first * head_dim..][..heads_each * head_dim];
+                let (threes, rest) = contexts.split_at_mut(heads_each / 3 * 3 * head_dim);
+                for contexts in threes.chunks_exact_mut(3 * head_dim) {
+                    mix_tile::<L, 3>(&mut probs, values, contexts);
+                }
+                for context in rest.chunks_exact_mut(head_dim) {
+                    mix_tile::<L, 1>(&mut probs, values, context);
+                }
+            }
+        }
     }
-    total
 }
 
-/// `context[d] = Σ_j probs[j] · v[j, d]`, in the order of j; the values lie `stride` apart.
+/// The scores of the next `H` heads with four keys, `scale · q·k`: lanes over d, added up in the order of [`Lanes::sum`],
+/// then what is left of d. They are the fours at `four` of the next heads' scores.
 #[inline(always)]
-fn mix<L: Lanes>(probs: &[f32], v: &[f32], stride: usize, context: &mut [f32]) {
-    let mut column = 0;
-    let (chunks, _) = context.as_chunks_mut::<32>();
-    for to in chunks {
-        mix_columns::<L, 8>(probs, v, stride, column, to.as_chunks_mut::<4>().0);
-        column += 32;
-    }
-    let (chunks, rest) = context[column..].as_chunks_mut::<4>();
-    for to in chunks {
-        mix_columns::<L, 1>(probs, v, stride, column, std::slice::from_mut(to));
-        column += 4;
-    }
-    for (to, d) in rest.iter_mut().zip(column..) {
-        let rows = probs.iter().zip(v.chunks(stride));
-        *to = rows.fold(0.0, |sum, (p, v)| sum + p * v.get(d).copied().unwrap_or(0.0));
-    }
-}
-
-#[inline(always)]
-fn mix_columns<L: Lanes, const C: usize>(
-    probs: &[f32],
-    v: &[f32],
-    stride: usize,
-    column: usize,
-    to: &mut [[f32; 4]],
+fn dot_fours<'q, 's, L: Lanes, const H: usize>(
+    queries: &mut impl Iterator<Item = &'q [f32]>,
+    keys: [&[f32]; 4],
+    scale: f32,
+    scores: &mut impl Iterator<Item = &'s mut [[f32; 4]]>,
+    four: usize,
 ) {
-    let mut sums = [L::splat(0.0); C];
-    for (&p, v) in probs.iter().zip(v.chunks(stride)) {
-        let Some(v) = v.get(column..column + 4 * C) else { continue };
-        let p = L::splat(p);
-        for (sum, v) in sums.iter_mut().zip(v.as_chunks::<4>().0) {
-            *sum = L::add(*sum, L::mul(p, L::load(v)));
+    let queries: [&[f32]; H] = std::array::from_fn(|_| queries.next().unwrap_or(&[]));
+    let chunks = queries.map(|q| q.as_chunks::<4>().0);
+    let key_chunks = keys.map(|key| key.as_chunks::<4>().0);
+    let whole = key_chunks[0].len();
+    let (chunks, key_chunks) =
+        (chunks.map(|chunks| &chunks[..whole]), key_chunks.map(|chunks| &chunks[..whole]));
+    let mut sums = [[L::splat(0.0); 4]; H];
+    for d in 0..whole {
+        let keys = key_chunks.map(|chunks| L::load(&chunks[d]));
+        for (sums, q) in sums.iter_mut().zip(chunks) {
+            let q = L::load(&q[d]);
+            for (sum, key) in sums.iter_mut().zip(keys) {
+                *sum = L::add(*sum, L::mul(q, key));
+            }
         }
     }
-    for (to, sum) in to.iter_mut().zip(sums) {
-        L::store(sum, to);
+    for (sums, q) in sums.into_iter().zip(queries) {
+        let mut total = L::sums(sums);
+        for d in 4 * whole..q.len() {
+            let key = keys.map(|key| key[d]);
+            total = L::add(total, L::mul(L::splat(q[d]), L::load(&key)));
+        }
+        if let Some(to) = scores.next().and_then(|scores| scores.get_mut(four)) {
+            L::store(L::mul(total, L::splat(scale)), to);
+        }
+    }
+}
+
+/// Adds to the contexts of `H` heads, `[H, head_dim]`, what a tile of values weighs with the probs of the next heads.
+#[inline(always)]
+fn mix_tile<'p, L: Lanes, const H: usize>(
+    probs: &mut impl Iterator<Item = &'p [f32]>,
+    values: &[&[f32]],
+    contexts: &mut [f32],
+) {
+    let probs: [&[f32]; H] = std::array::from_fn(|_| probs.next().unwrap_or(&[]));
+    let head_dim = contexts.len() / H;
+    let mut d = 0;
+    while d + 16 <= head_dim {
+        mix_columns::<L, H, 4>(probs, values, contexts, d);
+        d += 16;
+    }
+    while d + 4 <= head_dim {
+        mix_columns::<L, H, 1>(probs, values, contexts, d);
+        d += 4;
+    }
+    for (context, probs) in contexts.chunks_exact_mut(head_dim).zip(probs) {
+        for (d, to) in context.iter_mut().enumerate().skip(d) {
+            *to = probs.iter().zip(values).fold(*to, |sum, (p, v)| sum + p * v[d]);
+        }
+    }
+}
+
+/// As [`mix_tile`], of `4 · C` columns from `d` on.
+#[inline(always)]
+fn mix_columns<L: Lanes, const H: usize, const C: usize>(
+    probs: [&[f32]; H],
+    values: &[&[f32]],
+    contexts: &mut [f32],
+    d: usize,
+) {
+    let head_dim = contexts.len() / H;
+    let probs = probs.map(|probs| &probs[..values.len()]);
+    let mut sums = [[L::splat(0.0); C]; H];
+    let mut rows = contexts.chunks_exact_mut(head_dim);
+    let mut places: [&mut [[f32; 4]]; H] = std::array::from_fn(|_| {
+        let row = rows.next().unwrap_or(&mut []);
+        row.get_mut(d..d + 4 * C).map_or(&mut [][..], |row| row.as_chunks_mut::<4>().0)
+    });
+    for (sums, place) in sums.iter_mut().zip(&places) {
+        for (sum, four) in sums.iter_mut().zip(place.iter()) {
+            *sum = L::load(four);
+        }
+    }
+    for (j, v) in values.iter().enumerate() {
+        let (v, _) = v[d..d + 4 * C].as_chunks::<4>();
+        for (sums, probs) in sums.iter_mut().zip(probs) {
+            let p = L::splat(probs[j]);
+            for (sum, v) in sums.iter_mut().zip(v) {
+                *sum = L::add(*sum, L::mul(p, L::load(v)));
+            }
+        }
+    }
+    for (sums, place) in sums.into_iter().zip(&mut places) {
+        for (sum, to) in sums.into_iter().zip(place.iter_mut()) {
+            L::store(sum, to);
+        }
     }
 }

@@ -166,10 +166,10 @@ pub fn reference_dot(
 }
 
 /// A row as products of blocks see it: each group of `size` rounded to integers of at most 127, but for values more than
-/// four times the root of the row's mean square.
+/// six times the root of the row's mean square.
 fn rounded(x: &[f32], size: usize) -> Vec<f64> {
     let squares: f64 = x.iter().map(|&x| f64::from(x) * f64::from(x)).sum();
-    let limit = 4.0 * (squares / x.len() as f64).sqrt();
+    let limit = 6.0 * (squares / x.len() as f64).sqrt();
     let is_near = |x: &&f32| f64::from(x.abs()) <= limit;
     let group = |group: &[f32]| -> Vec<f64> {
         let near = group.iter().filter(is_near);

@@ -1,12 +1,13 @@
 //! The block formats of GGUF files (ggml's `ggml-common.h`): a block's bytes to groups of codes with a scale and a minimum,
 //! which is what they mean whatever their layout, and so to float32.
 
-mod half;
 mod k_types;
 mod quantize;
 
 use super::gemm::grouped::{Codes, Group, GroupForm};
-pub use half::{bf16_to_f32, f16_to_f32, f32_to_f16};
+pub use super::half::{bf16_to_f32, f16_to_f32, f32_to_f16};
+
+use super::half;
 pub use quantize::quantize_q8_0;
 
 /// How the values of a row are stored, so many to a block.
@@ -82,7 +83,9 @@ impl BlockType {
             Self::Iq4Nl => (32, Codes::Chosen(&IQ4_NL), false),
             Self::Q6K => (16, Codes::Seven { zero: 32 }, false),
         };
-        GroupForm { size, codes, has_min }
+        // Those of the others are products of a float16 and an integer.
+        let halves = !matches!(self, Self::Q4K | Self::Q5K | Self::Q6K);
+        GroupForm { size, codes, has_min, halves }
     }
 
     /// The groups of a row: whole blocks of bytes, and as many groups as they hold.

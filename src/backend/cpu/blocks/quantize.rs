@@ -1,6 +1,6 @@
 //! Float32 to blocks.
 
-use super::half::f32_to_f16;
+use crate::backend::cpu::half::f32_to_f16;
 
 /// Quantises `values` to blocks of [`BlockType::Q8_0`](super::BlockType::Q8_0) as ggml's `quantize_row_q8_0_ref` does:
 /// the largest magnitude of 32 values becomes 127, halves go away from zero. As many values as are whole blocks in both.

@@ -7,6 +7,8 @@ use crate::backend::cpu::lanes::{ByteDot, Lanes};
 pub trait Decode<L: Lanes>: Copy {
     /// Vectors that a quad takes.
     const VECTORS: usize;
+    /// Quads of a group.
+    const QUADS: usize;
     /// Whether an operand comes in two, `16 · upper + lower`, each of four bits.
     const IS_SPLIT: bool;
     /// The operands; `upper` counts only if they are split.
@@ -45,6 +47,7 @@ pub struct Nibbles {
 
 impl<L: Lanes> Decode<L> for Nibbles {
     const VECTORS: usize = 1;
+    const QUADS: usize = 8;
     const IS_SPLIT: bool = false;
     #[inline(always)]
     fn operands(self, quad: &[Sixteen]) -> Operands<L> {
@@ -58,7 +61,7 @@ impl<L: Lanes> Decode<L> for Nibbles {
 
 /// Bytes that are operands as they are.
 #[derive(Clone, Copy)]
-pub struct Bytes {
+pub struct Bytes<const QUADS: usize> {
     pub zero: i32,
     /// 128 in every byte if they are signed.
     pub flip: i32,
@@ -75,7 +78,7 @@ fn reading(kind: ByteDot) -> (i32, i32) {
     }
 }
 
-impl Bytes {
+impl<const QUADS: usize> Bytes<QUADS> {
     /// Int8, as `kind` reads it.
     pub fn eight(kind: ByteDot) -> Self {
         let (zero, flip) = reading(kind);
@@ -83,8 +86,9 @@ impl Bytes {
     }
 }
 
-impl<L: Lanes> Decode<L> for Bytes {
+impl<L: Lanes, const QUADS: usize> Decode<L> for Bytes<QUADS> {
     const VECTORS: usize = 2;
+    const QUADS: usize = QUADS;
     const IS_SPLIT: bool = false;
     #[inline(always)]
     fn operands(self, quad: &[Sixteen]) -> Operands<L> {
@@ -106,6 +110,7 @@ pub struct SplitBytes;
 
 impl<L: Lanes> Decode<L> for SplitBytes {
     const VECTORS: usize = 2;
+    const QUADS: usize = 8;
     const IS_SPLIT: bool = true;
     #[inline(always)]
     fn operands(self, quad: &[Sixteen]) -> Operands<L> {
@@ -136,6 +141,7 @@ impl<L: Lanes> LookUp<L> {
 
 impl<L: Lanes> Decode<L> for LookUp<L> {
     const VECTORS: usize = 1;
+    const QUADS: usize = 8;
     const IS_SPLIT: bool = false;
     #[inline(always)]
     fn operands(self, quad: &[Sixteen]) -> Operands<L> {
@@ -171,6 +177,7 @@ impl<L: Lanes> SplitLookUp<L> {
 
 impl<L: Lanes> Decode<L> for SplitLookUp<L> {
     const VECTORS: usize = 1;
+    const QUADS: usize = 8;
     const IS_SPLIT: bool = true;
     #[inline(always)]
     fn operands(self, quad: &[Sixteen]) -> Operands<L> {

@@ -5,6 +5,7 @@
 //! seven bits as its second operand the product of bytes is exact on every machine, since no sum of two reaches 2^15.
 
 mod decode;
+mod factors;
 mod rows;
 mod tiles;
 
@@ -44,6 +45,8 @@ pub struct GroupForm {
     pub codes: Codes,
     /// Whether a group has a value to which its weights are added.
     pub has_min: bool,
+    /// Whether that value and the factor are float16 numbers.
+    pub halves: bool,
 }
 
 /// One group on its way into a matrix.
@@ -90,12 +93,10 @@ pub struct GroupedMatrix {
     form: GroupForm,
     /// How the machine reads bytes of eight bits; `None`: they are multiplied in two halves.
     kind: Option<ByteDot>,
-    /// `[out_features / 8, groups, size / 4]`, one vector each where codes have four bits, else two.
-    codes: Vec<Sixteen>,
-    /// `[out_features / 8, groups]`.
-    scales: Vec<Floats>,
-    /// As `scales`; empty without.
-    mins: Vec<Floats>,
+    /// `[out_features / 8, groups]`, each of eight columns: codes, one vector a quad of them where they have four bits,
+    /// else two; scales, and after them what is added, if anything is. A product with one row takes as long as memory
+    /// takes to read it all, which is shortest from the first byte to the last.
+    records: Vec<Sixteen>,
     /// `[out_features / 8]`.
     bias: Vec<Floats>,
 }
@@ -120,9 +121,7 @@ impl GroupedMatrix {
         let kind = probe::<L>();
         let blocks = out_features.div_ceil(BLOCK);
         let vectors = vectors(form.codes);
-        let mut codes = reserve(blocks * groups, quads * vectors)?;
-        let mut scales = reserve(blocks * groups, 1)?;
-        let mut mins = reserve(if form.has_min { blocks * groups } else { 0 }, 1)?;
+        let mut records = reserve(blocks * groups, record_len(form))?;
         let mut rows = vec![Group::ZERO; BLOCK * groups];
         // Int8 that is read as uint8 has 128 added to it.
         let flip =
@@ -145,26 +144,20 @@ impl GroupedMatrix {
                     let (low, high) = (half(0), half(4));
                     if vectors == 1 {
                         let both = std::array::from_fn(|i| (low[i] & 15) | high[i] << 4);
-                        codes.push(Sixteen(both.map(u8::cast_signed)));
+                        records.push(Sixteen(both.map(u8::cast_signed)));
                     } else {
-                        codes.extend([low, high].map(|half| Sixteen(half.map(u8::cast_signed))));
+                        records.extend([low, high].map(|half| Sixteen(half.map(u8::cast_signed))));
                     }
                 }
-                let eight = |of: fn(&Group) -> f32| {
-                    let mut eight = Floats::default();
-                    for (c, to) in eight.lanes_mut().iter_mut().enumerate() {
-                        *to = of(column(c));
-                    }
-                    eight
-                };
-                scales.push(eight(|group| group.scale));
+                let eight = |of: fn(&Group) -> f32| std::array::from_fn(|c| of(column(c)));
+                factors::push(eight(|group| group.scale), form.halves, &mut records);
                 if form.has_min {
-                    mins.push(eight(|group| group.min));
+                    factors::push(eight(|group| group.min), form.halves, &mut records);
                 }
             }
         }
         let bias = in_blocks(bias, out_features);
-        Ok(Self { in_features, out_features, form, kind, codes, scales, mins, bias })
+        Ok(Self { in_features, out_features, form, kind, records, bias })
     }
 
     /// Columns of its output.
@@ -184,7 +177,7 @@ impl GroupedMatrix {
 
     /// Bytes in memory.
     pub fn bytes(&self) -> usize {
-        size_of_val(&*self.codes) + size_of_val(&*self.scales) + size_of_val(&*self.mins)
+        size_of_val(&*self.records)
     }
 
     /// `input · Wᵀ + b` for rows that were quantised in groups of [`GroupedMatrix::group_size`]: at most `width` columns
@@ -235,8 +228,11 @@ impl GroupedMatrix {
         }
         match (self.form.codes, self.kind) {
             (Codes::Four { zero }, _) => work.call(Nibbles { zero: zero.into() }),
-            (Codes::Seven { zero }, _) => work.call(Bytes { zero: zero.into(), flip: 0 }),
-            (Codes::Eight, Some(kind)) => work.call(Bytes::eight(kind)),
+            (Codes::Seven { zero }, _) if self.form.size == 16 => {
+                work.call(Bytes::<4> { zero: zero.into(), flip: 0 });
+            }
+            (Codes::Seven { zero }, _) => work.call(Bytes::<8> { zero: zero.into(), flip: 0 }),
+            (Codes::Eight, Some(kind)) => work.call(Bytes::<8>::eight(kind)),
             (Codes::Eight, None) => work.call(SplitBytes),
             (Codes::Chosen(table), Some(kind)) => work.call(LookUp::<L>::new(table, kind)),
             (Codes::Chosen(table), None) => work.call(SplitLookUp::<L>::new(table)),
@@ -268,6 +264,12 @@ fn vectors(codes: Codes) -> usize {
     }
 }
 
+/// Vectors of a group of eight columns.
+fn record_len(form: GroupForm) -> usize {
+    let factors = if form.has_min { 2 } else { 1 };
+    form.size / 4 * vectors(form.codes) + factors * factors::vectors(form.halves)
+}
+
 /// Something done with a matrix, written once for every form of codes.
 trait WithCodes<L: Lanes> {
     fn call<D: Decode<L>>(self, decode: D);
@@ -294,17 +296,31 @@ impl<L: Lanes> WithCodes<L> for WithRows<'_, '_> {
         let whole = rows - rows % 4;
         for i in 0..bias.len() {
             for row in (0..whole).step_by(4) {
-                for (r, sums) in tiles.sums::<L, 4>(row, block + i).into_iter().enumerate() {
+                for (r, [sums]) in tiles.sums::<L, 4, 1>(row, [block + i]).into_iter().enumerate() {
                     sweep.finish::<L>(row + r, i, sums);
                 }
             }
-            for row in whole..rows {
-                let [sums] = tiles.sums::<L, 1>(row, block + i);
+        }
+        let part = bias.len() / STREAMS;
+        for row in whole..rows {
+            for i in 0..part {
+                let blocks: [usize; STREAMS] = std::array::from_fn(|s| s * part + i);
+                let [sums] = tiles.sums::<L, 1, STREAMS>(row, blocks.map(|i| block + i));
+                for (i, sums) in blocks.into_iter().zip(sums) {
+                    sweep.finish::<L>(row, i, sums);
+                }
+            }
+            for i in STREAMS * part..bias.len() {
+                let [[sums]] = tiles.sums::<L, 1, 1>(row, [block + i]);
                 sweep.finish::<L>(row, i, sums);
             }
         }
     }
 }
+
+/// Places of memory from which a product with one row reads at a time: as it goes on to the next page at one, it waits for
+/// memory at all of them at once.
+const STREAMS: usize = 4;
 
 /// The weights of one block of columns.
 struct Block<'a> {

@@ -8,7 +8,7 @@ use crate::backend::cpu::quantize::{quantize_bytes, row_multiplier};
 /// A value whose magnitude is more than so many times the root of its row's mean square stays float32, and its group is
 /// scaled without it. Few are: those of the channels in which language models keep what is far from the rest (Dettmers
 /// et al. 2022). The steps that such a value would need are too coarse for the others.
-const OUTLIER: f32 = 4.0;
+const OUTLIER: f32 = 6.0;
 
 /// Rows quantised group by group, each by its own largest magnitude.
 #[derive(Debug, Default)]

@@ -7,8 +7,8 @@ use crate::backend::cpu::lanes::{Native, SaturatingDot, Scalar, SignedDot, Unsig
 const TABLE: [i8; 16] = [-127, -104, -83, -65, -49, -35, -22, -10, 1, 13, 25, 38, 53, 69, 89, 113];
 
 fn forms() -> Vec<GroupForm> {
-    let form = |size, codes, has_min| GroupForm { size, codes, has_min };
-    vec![
+    let form = |size, codes, has_min| GroupForm { size, codes, has_min, halves: false };
+    let floats = [
         form(32, Codes::Four { zero: 8 }, false),
         form(32, Codes::Four { zero: 0 }, true),
         form(32, Codes::Chosen(&TABLE), false),
@@ -16,7 +16,9 @@ fn forms() -> Vec<GroupForm> {
         form(32, Codes::Seven { zero: 0 }, true),
         form(16, Codes::Seven { zero: 32 }, false),
         form(32, Codes::Eight, false),
-    ]
+    ];
+    let halves = floats.map(|form| GroupForm { halves: true, ..form });
+    floats.into_iter().chain(halves).collect()
 }
 
 /// Numbers of a fixed sequence (Marsaglia's xorshift).
@@ -44,8 +46,17 @@ fn group(form: GroupForm, next: &mut impl FnMut() -> u64) -> Group {
         1 => u8::MAX >> (8 - bits),
         _ => (next() as u8) >> (8 - bits),
     });
-    group.scale = (next() % 1000) as f32 / 7000.0 - 0.05;
-    group.min = (next() % 1000) as f32 / 300.0 - 2.0;
+    if form.halves {
+        // Eleven bits and any exponent down to the denormal ones are float16 numbers.
+        group.scale = (next() % 1024) as f32 / 16_384.0 - 0.03125;
+        group.min = (next() % 2048) as f32 / 512.0 - 2.0;
+        if next().is_multiple_of(8) {
+            group.scale /= 1024.0;
+        }
+    } else {
+        group.scale = (next() % 1000) as f32 / 7000.0 - 0.05;
+        group.min = (next() % 1000) as f32 / 300.0 - 2.0;
+    }
     group
 }
 
@@ -114,13 +125,13 @@ impl Case {
         value(self.form, group, k % self.form.size)
     }
 
-    /// In double precision; the input as it is, or rounded to the int8 of its group, but for what is more than four
+    /// In double precision; the input as it is, or rounded to the int8 of its group, but for what is more than six
     /// times the root of its row's mean square.
     fn reference(&self, is_float: bool) -> Vec<f64> {
         let mut input: Vec<f64> = self.input.iter().map(|&x| x.into()).collect();
         for row in input.chunks_mut(self.columns).filter(|_| !is_float) {
             let squares: f64 = row.iter().map(|x| x * x).sum();
-            let limit = 4.0 * (squares / self.columns as f64).sqrt();
+            let limit = 6.0 * (squares / self.columns as f64).sqrt();
             for group in row.chunks_mut(self.form.size) {
                 let near = group.iter().map(|x| x.abs()).filter(|x| *x <= limit);
                 let multiplier = 127.0 / near.fold(0.0, f64::max) as f32;
@@ -192,7 +203,7 @@ fn rows_come_back_as_they_were() {
 #[test]
 fn one_group_by_hand() {
     // scale 0.5, zero 8: codes 9, 7, 15, 0 are 0.5, −0.5, 3.5, −4; x = [127, −127, 1, 2] and zeros stay themselves.
-    let form = GroupForm { size: 32, codes: Codes::Four { zero: 8 }, has_min: false };
+    let form = GroupForm { size: 32, codes: Codes::Four { zero: 8 }, has_min: false, halves: true };
     let mut group = Group { codes: [8; 32], scale: 0.5, min: 0.0 };
     group.codes[..4].copy_from_slice(&[9, 7, 15, 0]);
     let mut input = vec![0.0; 32];

@@ -2,8 +2,9 @@
 
 use super::decode::{Decode, Operands};
 use super::rows::GroupedRow;
-use super::{GroupedMatrix, GroupedRows, Sixteen};
+use super::{GroupForm, GroupedMatrix, GroupedRows, Sixteen, factors, record_len};
 use crate::backend::cpu::lanes::Lanes;
+use std::marker::PhantomData;
 
 /// Codes times quantised rows, in integers a group at a time.
 pub struct CodeTiles<'a, D> {
@@ -13,120 +14,225 @@ pub struct CodeTiles<'a, D> {
 }
 
 impl<D> CodeTiles<'_, D> {
-    /// Sums of `R` rows from `row` on with the columns of one block, without bias.
-    #[inline(always)]
-    pub fn sums<L: Lanes, const R: usize>(&self, row: usize, block: usize) -> [[L::F32; 2]; R]
+    /// Sums of `R` rows from `row` on with the columns of some blocks, without bias.
+    #[inline(never)] // a function of its own is compiled soonest and best
+    pub fn sums<L: Lanes, const R: usize, const B: usize>(
+        &self,
+        row: usize,
+        blocks: [usize; B],
+    ) -> [[[L::F32; 2]; B]; R]
     where
         D: Decode<L>,
     {
+        let groups = self.matrix.in_features / self.matrix.form.size;
         let rows: [_; R] = std::array::from_fn(|r| self.input.row(row + r));
-        let mut totals = [[L::splat(0.0); 2]; R];
-        for g in 0..self.groups() {
-            self.add_group::<L, R>(&rows, block, g, &mut totals);
+        let rows = rows.map(|row| RowGroups::new(row, groups));
+        let blocks = blocks.map(|block| Records::<D>::new(self.matrix, block, groups));
+        let mut totals = [[[L::splat(0.0); 2]; B]; R];
+        for g in 0..groups {
+            self.add_group::<L, R, B>(&rows, &blocks, g, &mut totals);
         }
         for (row, totals) in (row..).zip(&mut totals) {
             for &(column, x) in self.input.outliers(row) {
-                let weights = weight_column::<L, D>(self.matrix, self.decode, block, column);
                 let x = L::splat(x);
-                for (total, weights) in totals.iter_mut().zip(weights) {
-                    *total = L::add(*total, L::mul(x, weights));
+                for (block, totals) in blocks.iter().zip(&mut *totals) {
+                    let weights = self.weight_column::<L>(block, column);
+                    for (total, weights) in totals.iter_mut().zip(weights) {
+                        *total = L::add(*total, L::mul(x, weights));
+                    }
                 }
             }
         }
         totals
     }
 
-    fn groups(&self) -> usize {
-        self.matrix.in_features / self.matrix.form.size
-    }
-
     /// Adds the products of one group.
     #[inline(always)]
-    fn add_group<L: Lanes, const R: usize>(
+    fn add_group<L: Lanes, const R: usize, const B: usize>(
         &self,
-        rows: &[GroupedRow<'_>; R],
-        block: usize,
+        rows: &[RowGroups<'_>; R],
+        blocks: &[Records<'_, D>; B],
         g: usize,
-        totals: &mut [[L::F32; 2]; R],
+        totals: &mut [[[L::F32; 2]; B]; R],
     ) where
         D: Decode<L>,
     {
-        let matrix = self.matrix;
-        let quads = matrix.form.size / 4;
-        let at = block * self.groups() + g;
-        let codes = &matrix.codes[at * quads * D::VECTORS..][..quads * D::VECTORS];
-        let x = rows.each_ref().map(|row| &row.fours[g * quads..][..quads]);
-        let sums = group_sums::<L, D, R>(self.decode, codes, x);
-        let (scale, min) = (&matrix.scales[at], matrix.mins.get(at));
+        let x = rows.each_ref().map(|row| &row.fours[g * D::QUADS..][..D::QUADS]);
+        let records = blocks.each_ref().map(|block| block.record::<L>(g));
+        let codes = records.each_ref().map(|record| record.codes);
+        let sums = group_sums::<L, D, R, B>(self.decode, codes, x);
+        let factors = records.map(|record| (record.scales::<L>(), record.mins::<L>()));
         for ((row, sums), totals) in rows.iter().zip(sums).zip(totals) {
             let zero = L::splat_i32(self.decode.zero().wrapping_mul(row.sums[g]));
             let x_scale = L::splat(row.scales[g]);
-            for (half, total) in totals.iter_mut().enumerate() {
-                let scale = L::mul(x_scale, L::load(&scale.0[half]));
-                let sum = L::to_f32(L::sub_i32(sums[half], zero));
-                *total = L::add(*total, L::mul(sum, scale));
-                if let Some(min) = min {
-                    let of_min = L::mul(L::splat(row.totals[g]), L::load(&min.0[half]));
-                    *total = L::add(*total, of_min);
+            let x_total = L::splat(row.totals[g]);
+            for (((scales, mins), sums), totals) in factors.iter().zip(sums).zip(totals) {
+                for half in 0..2 {
+                    let scale = L::mul(x_scale, scales[half]);
+                    let sum = L::to_f32(L::sub_i32(sums[half], zero));
+                    totals[half] = L::add(totals[half], L::mul(sum, scale));
+                    if let Some(mins) = mins {
+                        totals[half] = L::add(totals[half], L::mul(x_total, mins[half]));
+                    }
                 }
             }
         }
     }
+
+    /// The weights of a block for one input: columns 0 to 3 and 4 to 7.
+    #[inline(always)]
+    fn weight_column<L: Lanes>(&self, block: &Records<'_, D>, k: usize) -> [L::F32; 2]
+    where
+        D: Decode<L>,
+    {
+        let size = 4 * D::QUADS;
+        let record = block.record::<L>(k / size);
+        let operands = self.decode.operands(record.quad::<L, D>(k % size / 4));
+        // A product with 1 among zeros is the operand.
+        let one = L::splat_bytes(&ONE[k % 4]);
+        let [sums] = split_sums::<L, D, 1>([one], &operands, [[[L::splat_i32(0); 2]; 2]]);
+        let zero = L::splat_i32(self.decode.zero());
+        let codes = joined::<L, D>(sums).map(|code| L::sub_i32(code, zero));
+        record.weights::<L>(codes)
+    }
 }
 
-/// `Σ x · code` over a group, of eight columns for each row.
+/// 1 in one of four places.
+const ONE: [[i8; 4]; 4] = [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]];
+
+/// A row of which the lengths are known to be those of the matrix.
+struct RowGroups<'a> {
+    fours: &'a [[i8; 4]],
+    scales: &'a [f32],
+    sums: &'a [i32],
+    totals: &'a [f32],
+}
+
+impl<'a> RowGroups<'a> {
+    #[inline(always)]
+    fn new(row: GroupedRow<'a>, groups: usize) -> Self {
+        Self {
+            fours: row.fours,
+            scales: &row.scales[..groups],
+            sums: &row.sums[..groups],
+            totals: &row.totals[..groups],
+        }
+    }
+}
+
+/// What a matrix has of a block of columns.
+#[derive(Clone, Copy)]
+struct Records<'a, D> {
+    /// Group after group.
+    vectors: &'a [Sixteen],
+    /// Vectors of a group.
+    len: usize,
+    form: GroupForm,
+    decode: PhantomData<D>,
+}
+
+impl<'a, D> Records<'a, D> {
+    #[inline(always)]
+    fn new(matrix: &'a GroupedMatrix, block: usize, groups: usize) -> Self {
+        let len = record_len(matrix.form);
+        let vectors = &matrix.records[block * groups * len..][..groups * len];
+        Self { vectors, len, form: matrix.form, decode: PhantomData }
+    }
+
+    #[inline(always)]
+    fn record<L: Lanes>(&self, g: usize) -> Record<'a>
+    where
+        D: Decode<L>,
+    {
+        let (codes, factors) =
+            self.vectors[g * self.len..][..self.len].split_at(D::QUADS * D::VECTORS);
+        let (scales, mins) = factors.split_at(factors::vectors(self.form.halves));
+        Record { codes, scales, mins: self.form.has_min.then_some(mins) }
+    }
+}
+
+/// What is of a group of eight columns.
+#[derive(Clone, Copy)]
+struct Record<'a> {
+    codes: &'a [Sixteen],
+    scales: &'a [Sixteen],
+    mins: Option<&'a [Sixteen]>,
+}
+
+impl<'a> Record<'a> {
+    #[inline(always)]
+    fn quad<L: Lanes, D: Decode<L>>(&self, q: usize) -> &'a [Sixteen] {
+        &self.codes[q * D::VECTORS..][..D::VECTORS]
+    }
+
+    #[inline(always)]
+    fn scales<L: Lanes>(&self) -> [L::F32; 2] {
+        factors::load::<L>(self.scales)
+    }
+
+    #[inline(always)]
+    fn mins<L: Lanes>(&self) -> Option<[L::F32; 2]> {
+        self.mins.map(factors::load::<L>)
+    }
+
+    /// The weights of codes, from which their zero was taken.
+    #[inline(always)]
+    fn weights<L: Lanes>(&self, codes: [L::I32; 2]) -> [L::F32; 2] {
+        let (scales, mins) = (self.scales::<L>(), self.mins::<L>());
+        std::array::from_fn(|half| {
+            let weight = L::mul(L::to_f32(codes[half]), scales[half]);
+            match mins {
+                Some(mins) => L::add(weight, mins[half]),
+                None => weight,
+            }
+        })
+    }
+}
+
+/// `Σ x · code` over a group, of eight columns for each row and block.
 #[inline(always)]
-fn group_sums<L: Lanes, D: Decode<L>, const R: usize>(
+fn group_sums<L: Lanes, D: Decode<L>, const R: usize, const B: usize>(
     decode: D,
-    codes: &[Sixteen],
+    codes: [&[Sixteen]; B],
     x: [&[[i8; 4]]; R],
-) -> [[L::I32; 2]; R] {
-    let mut lower = [[L::splat_i32(0); 2]; R];
-    let mut upper = [[L::splat_i32(0); 2]; R];
-    for (q, quad) in codes.chunks_exact(D::VECTORS).enumerate() {
-        let operands = decode.operands(quad);
-        for r in 0..R {
-            let x = L::splat_bytes(&x[r][q]);
-            for half in 0..2 {
-                lower[r][half] = L::dot_bytes(lower[r][half], x, operands.lower[half]);
-                if D::IS_SPLIT {
-                    upper[r][half] = L::dot_bytes(upper[r][half], x, operands.upper[half]);
-                }
-            }
+) -> [[[L::I32; 2]; B]; R] {
+    let mut sums = [[[[L::splat_i32(0); 2]; 2]; R]; B];
+    for q in 0..D::QUADS {
+        let x = x.map(|x| L::splat_bytes(&x[q]));
+        for (codes, sums) in codes.iter().zip(&mut sums) {
+            let operands = decode.operands(&codes[q * D::VECTORS..][..D::VECTORS]);
+            *sums = split_sums::<L, D, R>(x, &operands, *sums);
         }
     }
-    if D::IS_SPLIT {
-        for (lower, upper) in lower.iter_mut().zip(upper) {
-            for (lower, upper) in lower.iter_mut().zip(upper) {
-                *lower = L::add_i32(*lower, L::shl::<4>(upper));
-            }
-        }
-    }
-    lower
+    std::array::from_fn(|r| std::array::from_fn(|b| joined::<L, D>(sums[b][r])))
 }
 
-/// The weights of a block for one input: columns 0 to 3 and 4 to 7.
-#[inline(never)]
-pub fn weight_column<L: Lanes, D: Decode<L>>(
-    matrix: &GroupedMatrix,
-    decode: D,
-    block: usize,
-    k: usize,
-) -> [L::F32; 2] {
-    let size = matrix.form.size;
-    let at = block * (matrix.in_features / size) + k / size;
-    let place = at * (size / 4) + k % size / 4;
-    let operands = decode.operands(&matrix.codes[place * D::VECTORS..][..D::VECTORS]);
-    std::array::from_fn(|half| {
-        let bits = code_bits::<L, D>(decode, &operands, half);
-        let bits = match k % 4 {
-            0 => bits,
-            1 => L::shr::<8>(bits),
-            2 => L::shr::<16>(bits),
-            _ => L::shr::<24>(bits),
-        };
-        weight_of_bits::<L, D>(matrix, decode, at, half, bits)
-    })
+/// Adds the products of `R` rows with the lower and with the upper parts of operands.
+#[inline(always)]
+fn split_sums<L: Lanes, D: Decode<L>, const R: usize>(
+    x: [L::I16; R],
+    operands: &Operands<L>,
+    mut sums: [[[L::I32; 2]; 2]; R],
+) -> [[[L::I32; 2]; 2]; R] {
+    for (sums, x) in sums.iter_mut().zip(x) {
+        let [lower, upper] = sums;
+        for half in 0..2 {
+            lower[half] = L::dot_bytes(lower[half], x, operands.lower[half]);
+            if D::IS_SPLIT {
+                upper[half] = L::dot_bytes(upper[half], x, operands.upper[half]);
+            }
+        }
+    }
+    sums
+}
+
+/// Sums of products with whole operands.
+#[inline(always)]
+fn joined<L: Lanes, D: Decode<L>>([lower, upper]: [[L::I32; 2]; 2]) -> [L::I32; 2] {
+    if !D::IS_SPLIT {
+        return lower;
+    }
+    std::array::from_fn(|half| L::add_i32(lower[half], L::shl::<4>(upper[half])))
 }
 
 /// The weights of a quad: for each of its four inputs, columns 0 to 3 and 4 to 7.
@@ -138,19 +244,17 @@ pub fn weights<L: Lanes, D: Decode<L>>(
     g: usize,
     q: usize,
 ) -> [[L::F32; 2]; 4] {
-    let size = matrix.form.size;
-    let at = block * (matrix.in_features / size) + g;
-    let quad = &matrix.codes[(at * (size / 4) + q) * D::VECTORS..][..D::VECTORS];
-    let operands = decode.operands(quad);
-    let halves: [[L::F32; 4]; 2] = std::array::from_fn(|half| {
-        let mut bits = code_bits::<L, D>(decode, &operands, half);
-        std::array::from_fn(|_| {
-            let weight = weight_of_bits::<L, D>(matrix, decode, at, half, bits);
-            bits = L::shr::<8>(bits);
-            weight
-        })
-    });
-    std::array::from_fn(|i| [halves[0][i], halves[1][i]])
+    let groups = matrix.in_features / matrix.form.size;
+    let record = Records::<D>::new(matrix, block, groups).record::<L>(g);
+    let operands = decode.operands(record.quad::<L, D>(q));
+    let mut bits = [0, 1].map(|half| code_bits::<L, D>(decode, &operands, half));
+    let (_, zero) = decode.plain();
+    std::array::from_fn(|_| {
+        let lowest = |bits| L::sub_i32(L::and(bits, L::splat_i32(255)), L::splat_i32(zero));
+        let codes = bits.map(lowest);
+        bits = bits.map(L::shr::<8>);
+        record.weights::<L>(codes)
+    })
 }
 
 /// The codes of a quad for four columns, as numbers from 0 on: of each column four bytes, the first input's lowest.
@@ -162,22 +266,4 @@ fn code_bits<L: Lanes, D: Decode<L>>(decode: D, operands: &Operands<L>, half: us
         return L::add_i32(bits, L::shl::<4>(L::pairs(operands.upper[half])));
     }
     bits
-}
-
-/// The weights that the lowest bytes of `bits` stand for in group `at` of the matrix's groups, block by block.
-#[inline(always)]
-fn weight_of_bits<L: Lanes, D: Decode<L>>(
-    matrix: &GroupedMatrix,
-    decode: D,
-    at: usize,
-    half: usize,
-    bits: L::I32,
-) -> L::F32 {
-    let (_, zero) = decode.plain();
-    let code = L::sub_i32(L::and(bits, L::splat_i32(255)), L::splat_i32(zero));
-    let weight = L::mul(L::to_f32(code), L::load(&matrix.scales[at].0[half]));
-    match matrix.mins.get(at) {
-        Some(min) => L::add(weight, L::load(&min.0[half])),
-        None => weight,
-    }
 }

@@ -37,7 +37,7 @@ pub fn bf16_to_f32(bits: u16) -> f32 {
 }
 
 /// The float16 that `bytes` begin with, and the rest.
-pub(super) fn split(bytes: &[u8]) -> (f32, &[u8]) {
+pub fn split(bytes: &[u8]) -> (f32, &[u8]) {
     match bytes.split_first_chunk::<2>() {
         Some((two, rest)) => (f16_to_f32(u16::from_le_bytes(*two)), rest),
         None => (0.0, bytes),
