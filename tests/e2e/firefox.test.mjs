@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { CHATS, fault } from './chats.mjs';
 import { altered } from './demo.mjs';
 import { launchFirefox } from './firefox.mjs';
 import { floresLines, SENTENCES, translateNatively } from './native.mjs';
@@ -78,6 +79,34 @@ test('threads in Firefox give the text of one', async () => {
   const [translated, reason] = /** @type {[string, string]} */ (got);
   assert.equal(translated, expected);
   assert.match(reason, /^relaxed SIMD, 2 threads;/);
+});
+
+test('a language model in Firefox: greedy answers, a stream that is stopped, a clone', async () => {
+  await firefox.goto(`${server.origin}/tests/e2e/blank.html`);
+  const chats = CHATS.slice(0, 3);
+  const got = await firefox.run(
+    `const { LanguageModel } = await import(location.origin + '/pkg/dist/index.js');
+     const model = await LanguageModel.create({ temperature: 0 });
+     const told = [];
+     for (const { prompt, greedy } of args[0]) {
+       const clone = await model.clone();
+       const reader = clone.promptStreaming(prompt).getReader();
+       await reader.read();
+       await reader.cancel();
+       const answer = await clone.prompt(prompt, { maxNewTokens: greedy.length });
+       clone.destroy();
+       const beginnings = [];
+       for (const place of greedy.keys()) beginnings.push(await model.detokenize(greedy.slice(0, place + 1)));
+       told.push({ answer, beginnings });
+     }
+     model.destroy();
+     return told;`,
+    chats.map(({ prompt, greedy }) => ({ prompt, greedy })),
+  );
+  const told = /** @type {{ answer: string, beginnings: string[] }[]} */ (got);
+  for (const [place, chat] of chats.entries()) {
+    assert.equal(fault(chat, told[place]?.answer ?? '', told[place]?.beginnings ?? []), undefined);
+  }
 });
 
 test('the page translates in Firefox', async () => {

@@ -7,6 +7,8 @@ declare global {
   var multihead: typeof multiheadPackage;
   /** One that is used by call after call. */
   var translator: multiheadPackage.Translator;
+  /** One that keeps its model in memory. */
+  var holder: multiheadPackage.LanguageModel;
   /** Ends the call under way. */
   var stopping: AbortController;
   /** What became of a call, or will. */

@@ -170,3 +170,28 @@ test('models that come and go beside another leave it and its memory alone', asy
   assert.notEqual(text, '');
   await close();
 });
+
+test('twenty conversations of ten turns: after the first, memory stays as it is', async () => {
+  const { page, heap, close } = await open();
+  await page.evaluate(() => {
+    multihead.configure({ workerUrl: '/pkg/dist/worker.js' });
+  });
+  /** @param {number} conversations */
+  const talk = (conversations) =>
+    page.evaluate(async (count) => {
+      // Keeps the model; the conversations come and go beside it.
+      globalThis.holder ??= await multihead.LanguageModel.create({ threads: 1 });
+      for (let conversation = 0; conversation < count; conversation++) {
+        const model = await multihead.LanguageModel.create({ threads: 1, temperature: 0 });
+        for (let turn = 0; turn < 10; turn++) await model.prompt(`${turn}?`, { maxNewTokens: 4 });
+        model.destroy();
+      }
+      return (await multihead.memoryUsage()).wasm;
+    }, conversations);
+  const wasm = await talk(1);
+  const baseline = await heap(1);
+  assert.equal(await talk(19), wasm, 'wasm memory has grown');
+  const grown = (await heap(1)) - baseline;
+  assert(grown < HEAP_SLACK, `the JavaScript heap has grown by ${grown} bytes`);
+  await close();
+});
