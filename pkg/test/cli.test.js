@@ -198,6 +198,56 @@ test('what is there already is not fetched again; what is damaged is', async () 
   assert.match((await run('models', 'verify', folder)).out, /model\.enpt\.bin\.gz: missing/);
 });
 
+/** A GGUF file, as far as its first bytes go. */
+const WEIGHTS = Buffer.concat([Buffer.from('GGUF'), randomBytes(30_000)]);
+
+test('adds language models from an index and from an address, their files as they are', async () => {
+  const place = join(root, 'writers');
+  mkdirSync(join(place, 'writer'), { recursive: true });
+  writeFileSync(join(place, 'writer', 'Writer.Q4_1.gguf'), WEIGHTS);
+  const described = {
+    name: 'Writer.Q4_1.gguf',
+    role: 'model',
+    bytes: WEIGHTS.length,
+    sha256: hash(WEIGHTS),
+  };
+  const model = { id: 'writer', tasks: ['generation'], licence: LICENCE, files: [described] };
+  writeFileSync(join(place, 'index.json'), JSON.stringify({ models: [model] }));
+  const index = `${origin}/writers/`;
+  const address = `${index}writer/Writer.Q4_1.gguf`;
+
+  const added = await run('models', 'add', 'writer', address, folder, '--from', index);
+  assert.deepEqual([added.code, added.err], [0, '']);
+  assert.match(added.out, /writer\.q4_1\/Writer\.Q4_1\.gguf: the index has no hash/);
+  /** @type {{ models: { id: string, tasks: string[], licence: string, files: object[] }[] }} */
+  const { models } = JSON.parse(readFileSync(join(folder, 'index.json'), 'utf8'));
+  assert.deepEqual(
+    models.map(({ id, tasks, licence, files }) => ({ id, tasks, licence, files })),
+    [model, { id: 'writer.q4_1', tasks: ['generation'], licence: `see ${address}`, files: [described] }],
+  );
+  for (const { id } of models) {
+    assert.deepEqual(readFileSync(join(folder, id, 'Writer.Q4_1.gguf')), WEIGHTS);
+    assert.deepEqual(readdirSync(join(folder, id)).toSorted(), ['LICENCE.txt', 'Writer.Q4_1.gguf']);
+  }
+  assert.equal((await run('models', 'verify', folder)).code, 0);
+  requests = [];
+  const again = await run('models', 'add', 'writer', folder, '--from', index);
+  assert.match(again.out, /Writer\.Q4_1\.gguf: there already/);
+  assert.deepEqual(requests, ['/writers/index.json']);
+
+  writeFileSync(join(folder, 'writer', 'Writer.Q4_1.gguf'), WEIGHTS.subarray(0, 100));
+  const checked = await run('models', 'verify', folder);
+  assert.equal(checked.code, 1);
+  assert.match(checked.out, /writer\/Writer\.Q4_1\.gguf: has 100 bytes, by the index 30004\n/);
+  rmSync(join(folder, 'writer', 'Writer.Q4_1.gguf'));
+  assert.match((await run('models', 'verify', folder)).out, /writer\/Writer\.Q4_1\.gguf: missing\n/);
+
+  fault = (path, response) => path.endsWith('.gguf') && Boolean(response.end('{"error":"busy"}'));
+  const failed = await run('models', 'add', address, folder);
+  assert.equal(failed.code, 1);
+  assert.match(failed.err, /no GGUF file.*model-corrupt/);
+});
+
 test('lists models of languages by their pair, others by their tasks', async () => {
   const index = join(root, 'tasks.json');
   const { models } = JSON.parse(readFileSync(join(root, 'source', 'index.json'), 'utf8'));

@@ -3,12 +3,15 @@
 
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { beforeEach, test } from 'node:test';
 import { configure, models } from 'multihead';
 import { patience } from '../dist/download.js';
 import { find } from '../dist/find.js';
 import { chooseFile, quantisationOf } from '../dist/hub-choice.js';
 import { loadFiles } from '../dist/loader.js';
+import { languageModel } from '../dist/node/models/language-models.js';
+import { PUBLIC_INDEX } from '../dist/node/models/offers.js';
 
 const COMMIT = 'ab810cf68114990406fdf996510dd3d3c6adbdf5';
 const CONTENT = Buffer.concat([Buffer.from('GGUF'), Buffer.alloc(5000, 7)]);
@@ -259,4 +262,34 @@ test('names that are none are an error that says how they look', async () => {
     });
   }
   assert.deepEqual(requests, []);
+});
+
+test('what models add knows without an index', async () => {
+  list(['m-Q4_K_M.gguf']);
+  const index = new URL(PUBLIC_INDEX);
+  const model = await languageModel(`${repository}:Q4_K_M`, index);
+  const origin = `https://huggingface.co/${repository}/`;
+  assert.deepEqual([model?.id, model?.licence], ['m-q4_k_m', `see ${origin}m-Q4_K_M.gguf`]);
+  const [file] = model?.files ?? [];
+  assert.equal(file?.url.href, `${origin}resolve/${COMMIT}/m-Q4_K_M.gguf`);
+  assert.deepEqual(
+    [file.name, file.role, file.bytes, file.sha256],
+    ['m-Q4_K_M.gguf', 'model', CONTENT.length, SHA256],
+  );
+
+  const id = 'smollm2-135m-instruct';
+  /** The model that everything here is tested with. @type {{ id: string, files: { name: string, bytes: number, sha256: string }[] }[]} */
+  const tested = JSON.parse(readFileSync(new URL('../../xtask/models.json', import.meta.url), 'utf8'));
+  const expected = tested.find((one) => one.id === id)?.files[0];
+  const [weights] = (await languageModel(id, index))?.files ?? [];
+  assert.deepEqual(
+    [weights?.name, weights?.bytes, weights?.sha256],
+    [expected?.name, expected?.bytes, expected?.sha256],
+  );
+  assert.equal(
+    await languageModel(id, new URL('https://site.test/index.json')),
+    undefined,
+    'another index says',
+  );
+  assert.equal(await languageModel('en-pt', index), undefined);
 });

@@ -14,10 +14,12 @@ const HELP = `multihead models add <id…> <folder>   fetch models into a folder
 multihead models list                 what the index offers
 multihead models verify <folder>      check a folder against its index
 
-  add writes <folder>/<id>/<file>.gz, the licence beside them, and <folder>/index.json, which keeps the
-  models it lists already. A file is checked by the size and SHA-256 that the index gives; the public one gives
-  them of models, not of vocabularies and shortlists, of which the sums in their gzip files are checked. What is
-  there already, by its SHA-256, is kept. A model is replaced once all of its files have come.
+  add writes <folder>/<id>/<file>.gz (.gguf files as they are), the licence beside them, and <folder>/index.json,
+  which keeps the models it lists already. A language model may also be named by the address of its .gguf file, or
+  as "owner/name:Q4_K_M" or "owner/name@revision:file.gguf" on Hugging Face; its id is the file's name. A file is
+  checked by the size and SHA-256 that the index gives; the public one gives them of models, not of vocabularies
+  and shortlists, of which the sums in their gzip files are checked. What is there already, by its SHA-256, is
+  kept. A model is replaced once all of its files have come.
 
   --from <index>         path or address of a multihead index (index.json, or its folder) or of a storage
                          index of Firefox Translations. Default: the public one,
@@ -28,6 +30,7 @@ multihead models verify <folder>      check a folder against its index
   Exit codes: 0 done, 1 failed, 2 wrong arguments, 130 interrupted.
 
   npx multihead models add en-pt pt-en public/models
+  npx multihead models add smollm2-135m-instruct public/models
 `;
 
 /** Arguments that make no sense; told with a pointer to the help. */

@@ -1,14 +1,17 @@
-// `multihead models add`: fetches models, packs their files with gzip and puts them into a folder to serve.
+// `multihead models add`: fetches models, packs their files with gzip and puts them into a folder to serve. GGUF files stay as
+// they are: they would hardly get smaller, and a broken transfer of one goes on where it was.
 
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { constants, gzip } from 'node:zlib';
 import type { CatalogueFile, CatalogueModel } from '../../catalogue.js';
-import { download } from '../../download.js';
+import { isGguf } from '../../content.js';
+import { fetchFile as fetchContent } from '../../download.js';
 import { MultiheadError } from '../../errors.js';
 import { hash, unpack } from './bytes.js';
 import type { Console } from './console.js';
-import { addToIndex, readIfThere, readIndex, type Written, writeTogether } from './folder.js';
+import { addToIndex, hashIfThere, readIfThere, readIndex, type Written, writeTogether } from './folder.js';
+import { languageModel } from './language-models.js';
 import { type Offer, type OfferedFile, type Offers, offers } from './offers.js';
 
 const pack = promisify(gzip);
@@ -26,8 +29,9 @@ export async function add(options: AddOptions, console: Console, signal: AbortSi
   const { folder, index } = options;
   // A damaged index in the folder is told before anything is fetched.
   const before = await readIndex(folder);
-  const all = await offers(index, signal);
-  const chosen = options.ids.map((id) => choose(id, all, options));
+  const own = await Promise.all(options.ids.map((id) => languageModel(id, index)));
+  const all = own.includes(undefined) ? await offers(index, signal) : { all: [], unreadable: [] };
+  const chosen = options.ids.map((id, place) => own[place] ?? choose(id, all, options));
   for (const id of options.ids.filter((one) => all.unreadable.includes(one))) {
     console.say(`${id}: entries of the index whose shape is not known here are left out`);
   }
@@ -71,14 +75,14 @@ async function addModel(
     const known = there?.base === `${id}/` ? there.files.find(({ name }) => name === file.name) : undefined;
     const kept = known === undefined ? undefined : await standing(place, known, file);
     if (kept === undefined) {
-      const { described, packed } = await fetchFile(file, console, signal);
+      const { described, content } = await fetchFile(file, console, signal);
       if (file.sha256 === undefined) {
         console.say(
           `${id}/${file.name}: the index has no hash to check it by; its hash is now that of what came`,
         );
       }
       files.push(described);
-      fetched.push([join(place, `${file.name}.gz`), packed]);
+      fetched.push([join(place, described.gzip?.name ?? file.name), content]);
     } else {
       files.push(kept);
       console.say(`${id}/${file.name}: there already`);
@@ -96,7 +100,7 @@ async function addModel(
     base: `${id}/`,
     files,
   });
-  const total = files.reduce((sum, { gzip: packed }) => sum + (packed?.bytes ?? 0), 0);
+  const total = files.reduce((sum, { gzip: packed, bytes }) => sum + (packed?.bytes ?? bytes), 0);
   console.say(`${id}: added to ${folder}, ${(total / 1e6).toFixed(1)} MB to download`);
 }
 
@@ -107,35 +111,42 @@ async function standing(
   { sha256, role }: OfferedFile,
 ): Promise<CatalogueFile | undefined> {
   const { gzip: packed } = known;
-  if (packed === undefined || sha256 === undefined || known.sha256 !== sha256) return undefined;
+  if (sha256 === undefined || known.sha256 !== sha256) return undefined;
+  const kept = { ...known, ...(role === undefined ? {} : { role }) };
+  if (packed === undefined) {
+    return (await hashIfThere(join(place, known.name)))?.sha256 === sha256 ? kept : undefined;
+  }
   const bytes = await readIfThere(join(place, packed.name));
   if (bytes === undefined || hash(bytes) !== packed.sha256) return undefined;
   const content = await unpack(bytes).catch(() => undefined);
   if (content === undefined || hash(content) !== sha256) return undefined;
-  return { ...known, ...(role === undefined ? {} : { role }) };
+  return kept;
 }
 
 async function fetchFile(
   file: OfferedFile,
   console: Console,
   signal: AbortSignal,
-): Promise<{ described: CatalogueFile; packed: Uint8Array }> {
+): Promise<{ described: CatalogueFile; content: Uint8Array }> {
   const { name, role } = file;
   const total = file.gzipBytes ?? file.bytes;
-  const blob = await download(file, signal, (bytes) => {
+  const data = await fetchContent(file, signal, (bytes) => {
     console.progress(name, bytes, total);
   });
-  const content = new Uint8Array(await blob.arrayBuffer());
-  const packed = await pack(content, { level: constants.Z_BEST_COMPRESSION });
-  signal.throwIfAborted();
+  const content = data instanceof Blob ? new Uint8Array(await data.arrayBuffer()) : data;
   const described = {
     name,
     ...(role === undefined ? {} : { role }),
     bytes: content.length,
     sha256: hash(content),
-    gzip: { name: `${name}.gz`, bytes: packed.length, sha256: hash(packed) },
   };
-  return { described, packed };
+  if (isGguf(name)) return { described, content };
+  const packed = await pack(content, { level: constants.Z_BEST_COMPRESSION });
+  signal.throwIfAborted();
+  return {
+    described: { ...described, gzip: { name: `${name}.gz`, bytes: packed.length, sha256: hash(packed) } },
+    content: packed,
+  };
 }
 
 function licenceText({ id, from, to, licence }: Offer, files: readonly CatalogueFile[]): string {

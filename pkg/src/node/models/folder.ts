@@ -1,7 +1,8 @@
 // A folder of models as it is served: `index.json`, and a folder of files for each model. Whatever is written is
 // there whole or not at all.
 
-import { randomUUID } from 'node:crypto';
+import { createHash, randomUUID } from 'node:crypto';
+import { createReadStream } from 'node:fs';
 import { mkdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -34,9 +35,26 @@ export async function addToIndex(folder: string, model: CatalogueModel): Promise
 }
 
 /** The file, or undefined where there is none. */
-export async function readIfThere(path: string): Promise<Buffer<ArrayBuffer> | undefined> {
+export function readIfThere(path: string): Promise<Buffer<ArrayBuffer> | undefined> {
+  return ifThere(path, () => readFile(path));
+}
+
+/** Size and SHA-256 of a file of whatever length, or undefined where there is none. */
+export function hashIfThere(path: string): Promise<{ bytes: number; sha256: string } | undefined> {
+  return ifThere(path, async () => {
+    const sum = createHash('sha256');
+    let bytes = 0;
+    for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) {
+      sum.update(chunk);
+      bytes += chunk.length;
+    }
+    return { bytes, sha256: sum.digest('hex') };
+  });
+}
+
+async function ifThere<T>(path: string, work: () => Promise<T>): Promise<T | undefined> {
   try {
-    return await readFile(path);
+    return await work();
   } catch (cause) {
     if (cause instanceof Error && 'code' in cause && cause.code === 'ENOENT') return undefined;
     throw fault(path, 'read', cause);

@@ -5,7 +5,7 @@ import type { CatalogueFile, Packed } from '../../catalogue.js';
 import { MultiheadError, reasonOf } from '../../errors.js';
 import { hash, unpack } from './bytes.js';
 import type { Console } from './console.js';
-import { readIfThere, readIndex } from './folder.js';
+import { hashIfThere, readIfThere, readIndex } from './folder.js';
 
 /** Checks every file of every model; says what is wrong and rejects if anything is. */
 export async function verify(folder: string, console: Console): Promise<void> {
@@ -41,22 +41,32 @@ export async function verify(folder: string, console: Console): Promise<void> {
 
 async function faultOf(place: string, file: CatalogueFile): Promise<string | undefined> {
   const { gzip } = file;
-  const bytes = await readIfThere(join(place, gzip?.name ?? file.name));
+  if (gzip === undefined) {
+    const found = await hashIfThere(join(place, file.name));
+    return found === undefined ? 'missing' : differs(found, file);
+  }
+  const bytes = await readIfThere(join(place, gzip.name));
   if (bytes === undefined) return 'missing';
-  if (gzip === undefined) return differs(bytes, file);
-  const packed = differs(bytes, gzip);
+  const packed = differs(factsOf(bytes), gzip);
   if (packed !== undefined) return packed;
   try {
-    const content = differs(await unpack(bytes), file);
+    const content = differs(factsOf(await unpack(bytes)), file);
     return content === undefined ? undefined : `its content: ${content}`;
   } catch (cause) {
     return `cannot be decompressed: ${reasonOf(cause)}`;
   }
 }
 
-function differs(content: Uint8Array, { bytes, sha256 }: CatalogueFile | Packed): string | undefined {
-  if (content.length !== bytes) return `has ${content.length} bytes, by the index ${bytes}`;
-  const got = hash(content);
-  if (got === sha256) return undefined;
-  return `its SHA-256 begins with ${got.slice(0, 12)}, by the index with ${sha256.slice(0, 12)}`;
+/** Size and SHA-256 of a content. */
+function factsOf(content: Uint8Array): { bytes: number; sha256: string } {
+  return { bytes: content.length, sha256: hash(content) };
+}
+
+function differs(
+  found: { bytes: number; sha256: string },
+  { bytes, sha256 }: CatalogueFile | Packed,
+): string | undefined {
+  if (found.bytes !== bytes) return `has ${found.bytes} bytes, by the index ${bytes}`;
+  if (found.sha256 === sha256) return undefined;
+  return `its SHA-256 begins with ${found.sha256.slice(0, 12)}, by the index with ${sha256.slice(0, 12)}`;
 }
