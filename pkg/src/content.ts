@@ -1,6 +1,7 @@
 // What has come of a file so far. Gzip is told by its first bytes, not by a header or a name: servers undo
 // or add it as they like. It is undone as it comes, so that only the content is gathered.
 
+import { part } from './errors.js';
 import type { Parts, Shelf } from './parts.js';
 
 /** Longest file that is held as bytes: a Blob is written to another process and read from it again. */
@@ -106,8 +107,7 @@ export class Content {
     await this.look();
     await this.#inflating?.end();
     // As a text of some letters, which has no four to be looked at.
-    if (this.#expected.isGguf && this.length < MAGIC.length)
-      throw new Damaged('it is no GGUF file: it is too short');
+    if (this.#expected.isGguf && this.length < 4) throw new Damaged('it is no GGUF file: it is too short');
     return this.#parts === undefined
       ? (this.#piece ?? new Uint8Array(0)).subarray(0, this.length)
       : this.#parts.whole();
@@ -148,8 +148,8 @@ export class Content {
 
   async #gather(chunk: Uint8Array<ArrayBuffer>): Promise<void> {
     const { bytes, isGguf: mustBeGguf } = this.#expected;
-    if (mustBeGguf) checkMagic(chunk, this.length);
     const start = this.length;
+    if (mustBeGguf && start < 4) await checkMagic(chunk, start);
     this.length += chunk.length;
     if (bytes !== undefined && this.length > bytes)
       throw new Damaged(`longer than the ${bytes} bytes of the index`);
@@ -174,24 +174,18 @@ export class Content {
 
   async #inParts(): Promise<Parts> {
     if (this.#parts !== undefined) return this.#parts;
-    const parts = await import('./parts.js');
+    const parts = await part('parts.js', import('./parts.js'));
     // Where a later download would go on is told by the bytes of the transfer: of a gzip file they are others.
     const shelf = this.gzip === true ? undefined : this.#expected.shelf;
     return (this.#parts = new parts.Parts(shelf, this.#expected.hashed));
   }
 }
 
-const MAGIC = [0x47, 0x47, 0x55, 0x46];
-
 /** Stops at the first bytes what is no GGUF file, rather than at the last of some hundred million. */
-function checkMagic(chunk: Uint8Array, before: number): void {
-  if (MAGIC.every((byte, place) => place < before || byte === (chunk[place - before] ?? byte))) return;
-  const begin = JSON.stringify(new TextDecoder().decode(chunk.subarray(0, 24)));
-  throw new Damaged(
-    begin.includes('git-lfs') || begin.includes('version https')
-      ? 'it is the pointer of a file in Git LFS, not the file: run git lfs pull where it is served'
-      : `it is no GGUF file: it begins with ${begin} in place of "GGUF"`,
-  );
+async function checkMagic(chunk: Uint8Array, before: number): Promise<void> {
+  const { faultOfMagic } = await part('gguf-magic.js', import('./gguf-magic.js'));
+  const fault = faultOfMagic(chunk, before);
+  if (fault !== undefined) throw new Damaged(fault);
 }
 
 /** A decompressor that is written to and hands on what it makes of it. */

@@ -130,3 +130,19 @@ export function networkFault(thrown: unknown): string {
   const page = typeof document === 'undefined' ? '' : ", and does the page's connect-src allow the address";
   return `${reasonOf(thrown)}${deeper}. Is the network there${page}?`;
 }
+
+/** A part of the package that not every page needs, once it is loaded. */
+export async function part<T>(name: string, loading: Promise<T>): Promise<T> {
+  try {
+    return await loading;
+  } catch (cause) {
+    throw new MultiheadError(
+      `${name} could not be loaded: ${reasonOf(cause)}. Is it served beside the package?`,
+      {
+        code: 'download-failed',
+        file: name,
+        cause,
+      },
+    );
+  }
+}

@@ -2,7 +2,7 @@
 
 import { catalogue, type CatalogueModel, corrupt } from './catalogue.js';
 import { folderAddress, modelBase } from './configure.js';
-import { invalid, MultiheadError, shown } from './errors.js';
+import { invalid, MultiheadError, part, shown } from './errors.js';
 import { folder } from './folder.js';
 import { reading } from './options.js';
 import { fromCatalogue, given, isFiles, type FoundModel } from './sources.js';
@@ -20,7 +20,8 @@ export async function find(source: ModelSource): Promise<FoundModel> {
   const isAddress = source instanceof URL;
   // Not every page needs it.
   if (isAddress || /[/:?]|\.gguf$/i.test(text)) {
-    return (await import('./gguf-source.js')).ggufSource(text, isAddress);
+    const { ggufSource } = await part('gguf-source.js', import('./gguf-source.js'));
+    return ggufSource(text, isAddress);
   }
   const base = modelBase();
   const { models, unreadable } = await catalogue(base);

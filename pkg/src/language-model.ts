@@ -1,7 +1,7 @@
 // LanguageModel: the Prompt API's shape over a decoder-only model of this package. What it does is fetched when one is
 // first asked for: a page that translates needs none of it.
 
-import { destroyed, MultiheadError, reasonOf } from './errors.js';
+import { destroyed, part } from './errors.js';
 import type { Conversation } from './conversation.js';
 import type * as generationPart from './generation.js';
 import type {
@@ -23,15 +23,8 @@ const conversations = new WeakMap<LanguageModel, Conversation>();
 const OURS = Symbol('ours');
 
 /** The part of the package that is about language models. */
-export async function generation(): Promise<typeof generationPart> {
-  try {
-    return await import('./generation.js');
-  } catch (cause) {
-    throw new MultiheadError(
-      `generation.js could not be loaded: ${reasonOf(cause)}. Is it served beside the package?`,
-      { code: 'download-failed', file: 'generation.js', cause },
-    );
-  }
+export function generation(): Promise<typeof generationPart> {
+  return part('generation.js', import('./generation.js'));
 }
 
 /** A loaded language model with a conversation. Ends with `destroy()`. */

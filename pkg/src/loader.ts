@@ -18,8 +18,9 @@ export interface LoadedFile {
   data: FileData;
 }
 
-/** Bytes of memory that a wasm module can have: what it addresses by 32 bits. */
+/** Bytes of memory that a wasm module can have: what it addresses by 32 bits; the one with threads, what it is built for. */
 const WASM_LIMIT = 2 ** 32;
+const THREADS_LIMIT = 2 ** 31;
 
 /** Models being downloaded now, by key. */
 const downloading = new Map<string, number>();
@@ -102,12 +103,14 @@ function sum(parts: readonly (number | undefined)[]): number | undefined {
 }
 
 /** Rejects a model that memory has no room for, as far as its size is known. */
-function checkLimit(model: FoundModel, beside: number): void {
+function checkLimit(model: FoundModel, beside: number, threads: number): void {
   const { memoryLimit: limit } = configuration();
   const size = leastBytes(model);
-  if (size >= WASM_LIMIT) {
+  const room = threads > 1 ? THREADS_LIMIT : WASM_LIMIT;
+  if (size >= room) {
+    const alone = size < WASM_LIMIT ? ', or threads: 1, which has twice as much' : '';
     throw new MultiheadError(
-      `${model.id} has ${size} bytes, WebAssembly's memory at most ${WASM_LIMIT}. Use a smaller model, or the same one quantised to fewer bits`,
+      `${model.id} has ${size} bytes, WebAssembly's memory at most ${room}. Use a smaller model, the same one quantised to fewer bits${alone}`,
       { code: 'out-of-memory', option: 'model' },
     );
   }
@@ -121,15 +124,16 @@ function checkLimit(model: FoundModel, beside: number): void {
 
 /**
  * Loads every file. `progress` gets the fraction of all bytes to transfer, from 0 to 1; `beside` says the bytes that
- * other models take.
+ * other models take, `threads` how many are to compute.
  */
 export async function loadFiles(
   model: FoundModel,
   signal: AbortSignal,
   progress: (loaded: number) => void,
   beside: () => number,
+  threads = 1,
 ): Promise<LoadedFile[]> {
-  checkLimit(model, beside());
+  checkLimit(model, beside(), threads);
   // Of two whose sizes are known the first has its room from here on; the other is gone in a moment.
   const isKnown = totalBytes(model) !== undefined;
   let total: number | undefined;
@@ -147,7 +151,7 @@ export async function loadFiles(
       try {
         const shelves = await ask(model, both);
         both.throwIfAborted();
-        if (!isKnown) checkLimit(model, beside());
+        if (!isKnown) checkLimit(model, beside(), threads);
         total = transferBytes(model);
         const files = await Promise.all(
           model.files.map((file) =>
@@ -156,7 +160,7 @@ export async function loadFiles(
             }),
           ),
         );
-        checkLimit(model, beside());
+        checkLimit(model, beside(), threads);
         progress(1);
         return files;
       } catch (thrown) {
@@ -211,6 +215,8 @@ async function loadFile(
   const wanted = { ...file, url: origin, shelf, ...(isVersioned(file) ? { answered } : {}) };
   const data = await fetchFile(wanted, signal, progress);
   file.loadedBytes = sizeOf(data);
+  // Less than was announced, without a fault of the connection: if it is whole all the same, it does for this load.
+  if (sizeOf(data) < (file.transferBytes ?? 0)) shelf.key = undefined;
   const isShelved = shelf.count > 0;
   if (isShelved) await (await import('./parts.js')).seal(shelf, sizeOf(data));
   const copy = shelf.key === undefined || isShelved ? data : await cache.keep(shelf.key, data);

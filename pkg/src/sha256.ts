@@ -2,6 +2,7 @@
 // plain-http pages take an implementation of ours.
 
 import { AT_ONCE, sizeOf, type FileData } from './content.js';
+import { part } from './errors.js';
 
 /** Hexadecimal SHA-256 of a file's content. */
 export async function sha256(data: FileData): Promise<string> {
@@ -15,7 +16,7 @@ export async function sha256(data: FileData): Promise<string> {
 
 /** The same, chunk by chunk and without crypto.subtle. */
 export async function sha256Streaming(blob: Blob): Promise<string> {
-  const { Sha256 } = await import('./sha256-streaming.js');
+  const { Sha256 } = await part('sha256-streaming.js', import('./sha256-streaming.js'));
   const state = new Sha256();
   const reader = blob.stream().getReader();
   for (;;) {

@@ -186,6 +186,7 @@ export class SharedModel {
         for (const report of loading.reports) report(fraction);
       },
       () => SharedModel.every().reduce((sum, other) => sum + (other === this ? 0 : other.#taken), 0),
+      this.computing.threads,
     );
     const roles = KINDS[this.kind].roles(this.found.id, loaded);
     const files = Object.entries(roles).map(([role, { name, data }]): [string, FileMessage] => [

@@ -225,6 +225,34 @@ test('a model without room is refused before it is fetched', async () => {
   });
 });
 
+test('with threads there is half as much memory, which the error says', async () => {
+  answer = ({ method }) => {
+    assert.equal(method, 'HEAD');
+    return new Response(null, { headers: { 'content-length': String(2 ** 31) } });
+  };
+  const found = await find(URL_OF_FILE);
+  await assert.rejects(
+    loadFiles(
+      found,
+      new AbortController().signal,
+      () => undefined,
+      () => 0,
+      2,
+    ),
+    { code: 'out-of-memory', message: /has 2147483648 bytes, .*at most 2147483648\..*threads: 1/ },
+  );
+});
+
+test('an answer that is shorter than was announced is not kept', async () => {
+  const content = gguf(1000, 1);
+  answer = ({ method }) =>
+    method === 'HEAD'
+      ? new Response(null, { headers: { etag: '"1"', 'content-length': '2000' } })
+      : new Response(content, { headers: { etag: '"1"' } });
+  assert.deepEqual((await load(URL_OF_FILE)).content, content);
+  assert.equal(kept.size, 0);
+});
+
 test('by name: a Blob, bytes, an address', async () => {
   const content = gguf(1000, 3);
   answer = serve(content, {});
