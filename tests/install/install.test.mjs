@@ -80,16 +80,16 @@ after(() => {
 
 /**
  * Serves a folder under the policy, to a page that is not cross-origin isolated, and visits it.
- * @param {string} folder
+ * @param {string} folder @param {RegExp} [expected]
  */
-async function serveAndVisit(folder) {
+async function serveAndVisit(folder, expected = EXPECTED) {
   const server = await startServer({
     isolated: false,
     folders: { '/': folder },
     headers: { 'content-security-policy': POLICY },
   });
   try {
-    await visit(server.origin);
+    await visit(server.origin, expected);
     return server.state.requests;
   } finally {
     await server.close();
@@ -98,9 +98,9 @@ async function serveAndVisit(folder) {
 
 /**
  * Opens the page and waits for its text.
- * @param {string} origin
+ * @param {string} origin @param {RegExp} [expected]
  */
-async function visit(origin) {
+async function visit(origin, expected = EXPECTED) {
   const page = await (await visitor()).newPage();
   /** @type {string[]} */
   const problems = [];
@@ -131,7 +131,7 @@ async function visit(origin) {
       failed,
     ]);
     const { text, isolated } = await said.jsonValue();
-    assert.match(text, EXPECTED);
+    assert.match(text, expected);
     assert.deepEqual(problems, []);
     assert.equal(isolated, false);
     assert(workers.length > 0);
@@ -168,12 +168,17 @@ test('from a static server, without a bundler', async () => {
   for (const name of ['multihead', 'main.js', 'index.html']) rmSync(join(folder, name), { recursive: true });
 });
 
+/** Builds the page with `main.js` into the site's `dist`. */
+function buildWithVite() {
+  const vite = fileURLToPath(new URL('node_modules/vite/bin/vite.js', import.meta.url));
+  run(process.execPath, vite, 'build', '--logLevel', 'warn');
+  return join(site, 'dist');
+}
+
 test('from a Vite build', async () => {
   writeFileSync(join(site, 'main.js'), block('main.js'));
   writeFileSync(join(site, 'index.html'), block('index.html'));
-  const vite = fileURLToPath(new URL('node_modules/vite/bin/vite.js', import.meta.url));
-  run(process.execPath, vite, 'build', '--logLevel', 'warn');
-  const built = join(site, 'dist');
+  const built = buildWithVite();
   const requests = await serveAndVisit(built);
   const assets = readdirSync(join(built, 'assets'));
   assert(assets.some((name) => name.endsWith('.wasm')));
@@ -196,9 +201,9 @@ test('from the development server of Vite', async () => {
   }
 });
 
-test('from a webpack build', async () => {
+/** Builds the page with `main.js` into the site's `packed`. */
+async function buildWithWebpack() {
   const { default: webpack } = await import('webpack');
-  writeFileSync(join(site, 'main.js'), block('main.js'));
   const built = join(site, 'packed');
   const compiler = webpack({
     context: site,
@@ -215,6 +220,12 @@ test('from a webpack build', async () => {
   assert(!stats.hasErrors(), stats.toString('errors-only'));
   writeFileSync(join(built, 'index.html'), block('index.html'));
   cpSync(join(site, 'public/models'), join(built, 'models'), { recursive: true });
+  return built;
+}
+
+test('from a webpack build', async () => {
+  writeFileSync(join(site, 'main.js'), block('main.js'));
+  const built = await buildWithWebpack();
   await serveAndVisit(built);
   assert.equal(readdirSync(built).filter((name) => name.endsWith('.wasm')).length > 0, true);
 });
@@ -224,4 +235,18 @@ test('in Node', () => {
   writeFileSync(join(site, 'node.mjs'), block('node.mjs'));
   const printed = run(process.execPath, 'node.mjs');
   assert.match(printed, /^\[ 'Quanto (custa|é) (isso|isto)\?', 'Bom dia\.' \]\n$/);
+});
+
+test('a language model in Node, from a Vite build and from a webpack build', async () => {
+  const id = 'smollm2-135m-instruct';
+  run('npx', 'multihead', 'models', 'add', id, 'public/models', '--from', join(ROOT, 'models'));
+  writeFileSync(join(site, 'chat.mjs'), block('chat.mjs'));
+  const printed = run(process.execPath, 'chat.mjs').split('\n');
+  assert.match(printed[0] ?? '', /Paris/);
+  assert.match(printed[1] ?? '', /^\d\d of 8192 tokens$/);
+  assert.match(printed.at(-2) ?? '', /^ Rome\. 5 2$/);
+  writeFileSync(join(site, 'main.js'), block('chat.js'));
+  writeFileSync(join(site, 'index.html'), block('index.html'));
+  await serveAndVisit(buildWithVite(), /Paris/);
+  await serveAndVisit(await buildWithWebpack(), /Paris/);
 });
