@@ -1,6 +1,6 @@
 // A chat to a prompt, by the template that the model's file has.
 
-import { invalid, MultiheadError, reasonOf } from './errors.js';
+import { invalid, MultiheadError, part, reasonOf } from './errors.js';
 import type { Fill } from './jinja.js';
 import type { PromptPart, TextInfo } from './protocol.js';
 
@@ -24,12 +24,7 @@ export async function chatOf(info: TextInfo): Promise<Render> {
       { code: 'model-unsupported', option: 'model' },
     );
   }
-  const { compile, Refused } = await import('./jinja.js').catch((cause: unknown) => {
-    throw new MultiheadError(
-      `jinja.js, which reads chat templates, could not be loaded: ${reasonOf(cause)}. Is it served beside the package?`,
-      { code: 'download-failed', file: 'jinja.js', cause },
-    );
-  });
+  const { compile, Refused } = await part('jinja.js', import('./jinja.js'));
   let fill: Fill;
   try {
     fill = compile(chatTemplate);
