@@ -13,7 +13,7 @@ export function threadsFor(wanted: number | 'auto'): number {
   if (!told) {
     told = true;
     const notice =
-      'multihead: this page is not cross-origin isolated, so translation works on one thread. For more, serve it ' +
+      'multihead: this page is not cross-origin isolated, so one thread does all the work. For more, serve it ' +
       "with the headers 'Cross-Origin-Opener-Policy: same-origin' and 'Cross-Origin-Embedder-Policy: require-corp'.";
     // oxlint-disable no-console
     if (wanted === 'auto') console.info(notice);

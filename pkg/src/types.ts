@@ -151,26 +151,40 @@ export interface TextPart {
 export interface ChatMessage {
   role: 'system' | 'user' | 'assistant';
   content: string | TextPart[];
+  /** Of the last message, the assistant's: the answer goes on from it. */
   prefix?: boolean;
 }
+/** A text is what the user says. */
 export type Prompt = string | ChatMessage[];
+/** How the next token is drawn. The steps come in the order of these options. */
 export interface SamplingOptions {
+  /** Logits are divided by it; 0: always the likeliest token. Default 1; above 2 it counts as 2. */
   temperature?: number;
+  /** So many likeliest tokens stay; 0: all. Default 3; above 128 it counts as 128. */
   topK?: number;
+  /** The likeliest tokens stay that together have this probability. Default 1: all. */
   topP?: number;
+  /** Tokens stay that have this share of the likeliest one's probability. Default 0: all. */
   minP?: number;
+  /** Before all that: logits of tokens that are there already are divided by it (multiplied, below 0). Default 1. */
   repetitionPenalty?: number;
+  /** Start of the random numbers: the same one gives the same text. Default: another one each time. */
   seed?: number;
 }
 export interface PromptOptions extends SamplingOptions {
+  /** Most tokens of the answer. Default: as many as the window has room for. */
   maxNewTokens?: number;
+  /** Texts that end the answer, and are no part of it. */
   stop?: readonly string[];
   signal?: AbortSignal;
 }
 export interface GenerateOptions extends ModelOptions, PromptOptions {}
 export interface LanguageModelCreateOptions extends ModelOptions, SamplingOptions {
+  /** What the conversation begins with; it stays where other turns are left out. */
   initialPrompts?: ChatMessage[];
+  /** Most tokens of the conversation. Default: as many as the model was trained for. */
   contextWindow?: number;
+  /** How what was read is kept. */
   kvCache?: 'float' | 'int8';
   expectedInputs?: { type: 'text'; languages?: string[] }[];
   expectedOutputs?: { type: 'text'; languages?: string[] }[];
@@ -178,11 +192,14 @@ export interface LanguageModelCreateOptions extends ModelOptions, SamplingOption
 export interface Completion {
   text: string;
   tokens: Token[];
+  /** 'stop': the model or a stop text ended it; 'length': `maxNewTokens` or the window. */
   finishReason: 'stop' | 'length';
+  /** Of each token, in nats, before sampling options were applied. */
   logprobs?: Float32Array<ArrayBuffer>;
   attention?: Attention;
   stats: {
     promptTokens: number;
+    /** Those of the prompt that had been read before. */
     cachedTokens: number;
     promptMs: number;
     newTokens: number;

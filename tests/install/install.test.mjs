@@ -190,15 +190,20 @@ test('from a Vite build', async () => {
   }
 });
 
-test('from the development server of Vite', async () => {
+/** Has Vite serve the page with `main.js` as it is developed, and visits it. @param {RegExp} [expected] */
+async function visitDeveloped(expected) {
   const { createServer } = await import('vite');
   const vite = await createServer({ root: site, logLevel: 'error', server: { port: 0, host: '127.0.0.1' } });
   try {
     await vite.listen();
-    await visit(vite.resolvedUrls?.local[0]?.replace(/\/$/, '') ?? '');
+    await visit(vite.resolvedUrls?.local[0]?.replace(/\/$/, '') ?? '', expected);
   } finally {
     await vite.close();
   }
+}
+
+test('from the development server of Vite', async () => {
+  await visitDeveloped();
 });
 
 /** Builds the page with `main.js` into the site's `packed`. */
@@ -237,7 +242,7 @@ test('in Node', () => {
   assert.match(printed, /^\[ 'Quanto (custa|é) (isso|isto)\?', 'Bom dia\.' \]\n$/);
 });
 
-test('a language model in Node, from a Vite build and from a webpack build', async () => {
+test('a language model in Node, from Vite and from webpack', async () => {
   const id = 'smollm2-135m-instruct';
   run('npx', 'multihead', 'models', 'add', id, 'public/models', '--from', join(ROOT, 'models'));
   writeFileSync(join(site, 'chat.mjs'), block('chat.mjs'));
@@ -248,5 +253,6 @@ test('a language model in Node, from a Vite build and from a webpack build', asy
   writeFileSync(join(site, 'main.js'), block('chat.js'));
   writeFileSync(join(site, 'index.html'), block('index.html'));
   await serveAndVisit(buildWithVite(), /Paris/);
+  await visitDeveloped(/Paris/);
   await serveAndVisit(await buildWithWebpack(), /Paris/);
 });
