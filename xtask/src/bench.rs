@@ -56,9 +56,6 @@ fn run(mut arguments: Arguments) -> Result<()> {
         models::fetch(&workspace, &models.collect::<Vec<_>>())?;
         build::build(&workspace)?;
         println!("{}", npm::install(&workspace, &workspace.benches())?);
-        if wanted("generation") {
-            println!("{}", peers::set_up(&workspace)?);
-        }
     }
     let origin = serve_all(&workspace)?;
     if wanted("translation") {
@@ -73,6 +70,7 @@ fn run(mut arguments: Arguments) -> Result<()> {
         quality(&workspace, &origin, &flores)?;
     }
     if wanted("generation") {
+        println!("{}", peers::set_up(&workspace)?);
         let given = given.iter().filter(|[name, _]| OF_GENERATION.contains(&name.as_str()));
         let mut script = node(&workspace, "generation", &origin, &flores);
         run_command(script.args(given.flatten()))?;

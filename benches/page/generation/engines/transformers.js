@@ -9,7 +9,7 @@ const BUILDS = {
 };
 
 /** `base`, `name`: the folder of the exported model, and its name there; `build`: of `BUILDS`. */
-export async function load({ base, name, build, threads, dtype = 'q8' }) {
+export async function load({ base, name, build, threads }) {
   const { script, wasm } = BUILDS[build];
   const runtime = `${RUNTIME}/${script}`;
   const imports = { 'onnxruntime-web/webgpu': runtime, 'onnxruntime-common': runtime };
@@ -29,7 +29,7 @@ export async function load({ base, name, build, threads, dtype = 'q8' }) {
   const { onnx } = env.backends;
   onnx.wasm.numThreads = threads;
   onnx.wasm.wasmPaths = { mjs: `${RUNTIME}/${wasm}.mjs`, wasm: `${RUNTIME}/${wasm}.wasm` };
-  const model = await AutoModelForCausalLM.from_pretrained(name, { dtype, device: 'wasm' });
+  const model = await AutoModelForCausalLM.from_pretrained(name, { dtype: 'q8', device: 'wasm' });
   const tensor = (/** @type {bigint[]} */ values) => new Tensor('int64', values, [1, values.length]);
   return {
     about: `${wasm}.wasm`,
