@@ -23,21 +23,24 @@ const minified = (options) =>
     minifyWhitespace: true,
     minifySyntax: true,
     minifyIdentifiers: true,
-    // Errors, the console and polyfills show names of classes.
-    keepNames: true,
     legalComments: 'none',
     logLevel: 'warning',
     ...options,
   });
 
+/** Whether it has a class: errors, the console and polyfills show the names of classes, and of nothing else. @param {string} name */
+const hasClass = (name) => /^(export )?class /m.test(readFileSync(name, 'utf8'));
+
 for (const [folder, sourcemap] of /** @type {const} */ ([
   ['dist', 'linked'],
   ['wasm', false],
 ])) {
-  const entryPoints = scripts(folder).filter((name) => name !== BUNDLED);
-  // Nobody gets to see what wasm-bindgen calls its functions.
-  const keepNames = folder === 'dist';
-  await minified({ entryPoints, outdir: folder, outbase: folder, sourcemap, keepNames });
+  const all = scripts(folder).filter((name) => name !== BUNDLED);
+  const named = folder === 'dist' ? all.filter(hasClass) : [];
+  const others = all.filter((name) => !named.includes(name));
+  const options = { outdir: folder, outbase: folder, sourcemap };
+  await minified({ ...options, entryPoints: named, keepNames: true });
+  await minified({ ...options, entryPoints: others });
 }
 await minified({
   entryPoints: [BUNDLED],
