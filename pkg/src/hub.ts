@@ -82,6 +82,8 @@ async function list(url: URL, name: HubName): Promise<Listing> {
       advice: `is there a repository ${repository}${at} on Hugging Face? See ${HUB}${repository}`,
       denied: denied(repository),
       cache: 'no-cache',
+      // Further attempts would keep waiting those who have a copy.
+      ...((await cache.has(key)) ? { tries: 1 } : {}),
     } as const;
     text = await (await download(wanted, new AbortController().signal, () => undefined)).text();
   } catch (thrown) {

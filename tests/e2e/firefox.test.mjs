@@ -109,6 +109,36 @@ test('a language model in Firefox: greedy answers, a stream that is stopped, a c
   }
 });
 
+test('a long file in Firefox is kept in parts, and read from them at the next visit', async () => {
+  const prompt = 'What is the capital of France?';
+  const visit = async () => {
+    await firefox.goto(`${server.origin}/tests/e2e/blank.html`);
+    const asked = server.state.requests.length;
+    const got = await firefox.run(
+      `const { generate, models } = await import(location.origin + '/pkg/dist/index.js');
+       const text = await generate(args[0], { temperature: 0, maxNewTokens: 8 });
+       const cache = await caches.open('multihead-models');
+       const keys = (await cache.keys()).filter(({ url }) => new URL(url).pathname.endsWith('.gguf'));
+       const sizes = await Promise.all(keys.map(async (key) => (await (await cache.match(key)).blob()).size));
+       return { text, sizes, isCached: await models.isCached('smollm2-135m-instruct') };`,
+      prompt,
+    );
+    const { text, sizes, isCached } = /** @type {{ text: string, sizes: number[], isCached: boolean }} */ (
+      got
+    );
+    assert.match(text, /Paris/);
+    assert.equal(isCached, true);
+    assert(sizes.length > 2, `parts and their seal: ${sizes.join()}`);
+    assert.equal(
+      sizes.reduce((sum, size) => sum + size, 0),
+      98_362_432,
+    );
+    return server.state.requests.slice(asked).some((path) => path.endsWith('.gguf'));
+  };
+  await visit();
+  assert.equal(await visit(), false, 'nothing is fetched again');
+});
+
 test('the page translates in Firefox', async () => {
   const text = 'The cat sleeps on the warm stones.';
   const [expected] = await translateNatively('en-pt', [text]);
