@@ -354,6 +354,29 @@ test('values above the largest count as these, as in the Prompt API', async () =
   model.destroy();
 });
 
+test('a trap fails the open calls; the next one reads the conversation again in a new worker', async () => {
+  // Only its folder counts here. With another number of threads it is another worker than that of the other tests.
+  configure({ workerUrl: new URL('altered/worker.js', import.meta.url) });
+  const model = await LanguageModel.create({ temperature: 0, threads: 3 });
+  configure({ workerUrl: new URL('../dist/node/worker.js', import.meta.url) });
+  const question = 'Name a colour.';
+  const answer = await model.prompt(question, { maxNewTokens: 6 });
+  const usage = model.contextUsage;
+  const calls = [model.prompt('Say trap.'), model.score('Two and two are four. '.repeat(200))];
+  for (const call of await Promise.allSettled(calls)) {
+    assert.equal(call.status === 'rejected' && call.reason.code, 'internal');
+  }
+  assert.equal(model.contextUsage, usage);
+  const next = await model.prompt('And another one.', { maxNewTokens: 6 });
+  model.destroy();
+  const chat = [
+    /** @type {const} */ ({ role: 'user', content: question }),
+    /** @type {const} */ ({ role: 'assistant', content: answer }),
+    /** @type {const} */ ({ role: 'user', content: 'And another one.' }),
+  ];
+  assert.equal(await generate(chat, { temperature: 0, maxNewTokens: 6 }), next);
+});
+
 test('an unloaded model is loaded again, and the conversation goes on', async () => {
   const clone = await holder.clone();
   const turns = [/** @type {const} */ ({ role: 'user', content: 'My name is Ada.' })];

@@ -1,0 +1,18 @@
+// The package's worker of language models in Node, with one thing changed: a prompt that says "trap" makes the wasm trap.
+
+import { FULL_MODULES } from '../../dist/full-modules.js';
+import { work } from '../../dist/node/node-worker.js';
+import { TextHost, writing } from '../../dist/text-host.js';
+
+work(import.meta.url, FULL_MODULES, (instance) => ({
+  ...writing(instance),
+  open: (files, options) => {
+    const model = new instance.script.TextModel(files, options);
+    const encode = model.encode.bind(model);
+    model.encode = (parts) => {
+      if (parts.some(([text]) => text.includes('trap'))) throw new WebAssembly.RuntimeError('unreachable');
+      return encode(parts);
+    };
+    return new TextHost(model);
+  },
+}));
