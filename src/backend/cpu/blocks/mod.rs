@@ -78,10 +78,10 @@ impl BlockType {
             Self::Q8_0 => (32, Codes::Eight, false),
             Self::Q4_0 => (32, Codes::Four { zero: 8 }, false),
             Self::Q4_1 | Self::Q4K => (32, Codes::Four { zero: 0 }, true),
-            Self::Q5_0 => (32, Codes::Seven { zero: 16 }, false),
-            Self::Q5_1 | Self::Q5K => (32, Codes::Seven { zero: 0 }, true),
+            Self::Q5_0 => (32, Codes::Five { zero: 16 }, false),
+            Self::Q5_1 | Self::Q5K => (32, Codes::Five { zero: 0 }, true),
             Self::Iq4Nl => (32, Codes::Chosen(&IQ4_NL), false),
-            Self::Q6K => (16, Codes::Seven { zero: 32 }, false),
+            Self::Q6K => (16, Codes::Six { zero: 32 }, false),
         };
         // Those of the others are products of a float16 and an integer.
         let halves = !matches!(self, Self::Q4K | Self::Q5K | Self::Q6K);

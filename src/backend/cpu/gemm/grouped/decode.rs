@@ -5,14 +5,14 @@ use crate::backend::cpu::lanes::{ByteDot, Lanes};
 
 /// Makes operands of the codes of a quad: four codes of each of columns 0 to 3 and of columns 4 to 7.
 pub trait Decode<L: Lanes>: Copy {
-    /// Vectors that a quad takes.
-    const VECTORS: usize;
     /// Quads of a group.
     const QUADS: usize;
+    /// Vectors that the codes of a group take.
+    const VECTORS: usize;
     /// Whether an operand comes in two, `16 · upper + lower`, each of four bits.
     const IS_SPLIT: bool;
-    /// The operands; `upper` counts only if they are split.
-    fn operands(self, quad: &[Sixteen]) -> Operands<L>;
+    /// The operands of quad `q` of a group; `upper` counts only if they are split.
+    fn operands(self, codes: &[Sixteen], q: usize) -> Operands<L>;
     /// What operands have too much.
     fn zero(self) -> i32;
     /// What the bits of an operand are xored with to be a number from 0 on, and what that has too much.
@@ -29,14 +29,14 @@ pub struct Operands<L: Lanes> {
 
 impl<L: Lanes> Operands<L> {
     #[inline(always)]
-    fn whole(operands: [L::I16; 2]) -> Self {
+    pub fn whole(operands: [L::I16; 2]) -> Self {
         Self { lower: operands, upper: operands }
     }
 }
 
 #[inline(always)]
-fn load<L: Lanes>(quad: &[Sixteen], at: usize) -> L::I16 {
-    L::load_bytes(&quad[at].0)
+pub fn load<L: Lanes>(codes: &[Sixteen], at: usize) -> L::I16 {
+    L::load_bytes(&codes[at].0)
 }
 
 /// Codes of four bits: of columns 0 to 3 the lower ones of each byte, of columns 4 to 7 the upper ones.
@@ -46,12 +46,12 @@ pub struct Nibbles {
 }
 
 impl<L: Lanes> Decode<L> for Nibbles {
-    const VECTORS: usize = 1;
     const QUADS: usize = 8;
+    const VECTORS: usize = 8;
     const IS_SPLIT: bool = false;
     #[inline(always)]
-    fn operands(self, quad: &[Sixteen]) -> Operands<L> {
-        Operands::whole(L::nibbles(load::<L>(quad, 0)))
+    fn operands(self, codes: &[Sixteen], q: usize) -> Operands<L> {
+        Operands::whole(L::nibbles(load::<L>(codes, q)))
     }
     #[inline(always)]
     fn zero(self) -> i32 {
@@ -61,7 +61,7 @@ impl<L: Lanes> Decode<L> for Nibbles {
 
 /// Bytes that are operands as they are.
 #[derive(Clone, Copy)]
-pub struct Bytes<const QUADS: usize> {
+pub struct Bytes {
     pub zero: i32,
     /// 128 in every byte if they are signed.
     pub flip: i32,
@@ -78,7 +78,7 @@ fn reading(kind: ByteDot) -> (i32, i32) {
     }
 }
 
-impl<const QUADS: usize> Bytes<QUADS> {
+impl Bytes {
     /// Int8, as `kind` reads it.
     pub fn eight(kind: ByteDot) -> Self {
         let (zero, flip) = reading(kind);
@@ -86,13 +86,13 @@ impl<const QUADS: usize> Bytes<QUADS> {
     }
 }
 
-impl<L: Lanes, const QUADS: usize> Decode<L> for Bytes<QUADS> {
-    const VECTORS: usize = 2;
-    const QUADS: usize = QUADS;
+impl<L: Lanes> Decode<L> for Bytes {
+    const QUADS: usize = 8;
+    const VECTORS: usize = 16;
     const IS_SPLIT: bool = false;
     #[inline(always)]
-    fn operands(self, quad: &[Sixteen]) -> Operands<L> {
-        Operands::whole([load::<L>(quad, 0), load::<L>(quad, 1)])
+    fn operands(self, codes: &[Sixteen], q: usize) -> Operands<L> {
+        Operands::whole([load::<L>(codes, 2 * q), load::<L>(codes, 2 * q + 1)])
     }
     #[inline(always)]
     fn zero(self) -> i32 {
@@ -109,12 +109,12 @@ impl<L: Lanes, const QUADS: usize> Decode<L> for Bytes<QUADS> {
 pub struct SplitBytes;
 
 impl<L: Lanes> Decode<L> for SplitBytes {
-    const VECTORS: usize = 2;
     const QUADS: usize = 8;
+    const VECTORS: usize = 16;
     const IS_SPLIT: bool = true;
     #[inline(always)]
-    fn operands(self, quad: &[Sixteen]) -> Operands<L> {
-        let [low, high] = [0, 1].map(|at| L::nibbles(load::<L>(quad, at)));
+    fn operands(self, codes: &[Sixteen], q: usize) -> Operands<L> {
+        let [low, high] = [0, 1].map(|half| L::nibbles(load::<L>(codes, 2 * q + half)));
         Operands { lower: [low[0], high[0]], upper: [low[1], high[1]] }
     }
     #[inline(always)]
@@ -140,12 +140,12 @@ impl<L: Lanes> LookUp<L> {
 }
 
 impl<L: Lanes> Decode<L> for LookUp<L> {
-    const VECTORS: usize = 1;
     const QUADS: usize = 8;
+    const VECTORS: usize = 8;
     const IS_SPLIT: bool = false;
     #[inline(always)]
-    fn operands(self, quad: &[Sixteen]) -> Operands<L> {
-        let indices = L::nibbles(load::<L>(quad, 0));
+    fn operands(self, codes: &[Sixteen], q: usize) -> Operands<L> {
+        let indices = L::nibbles(load::<L>(codes, q));
         Operands::whole(indices.map(|indices| L::look_up(self.table, indices)))
     }
     #[inline(always)]
@@ -176,12 +176,12 @@ impl<L: Lanes> SplitLookUp<L> {
 }
 
 impl<L: Lanes> Decode<L> for SplitLookUp<L> {
-    const VECTORS: usize = 1;
     const QUADS: usize = 8;
+    const VECTORS: usize = 8;
     const IS_SPLIT: bool = true;
     #[inline(always)]
-    fn operands(self, quad: &[Sixteen]) -> Operands<L> {
-        let indices = L::nibbles(load::<L>(quad, 0));
+    fn operands(self, codes: &[Sixteen], q: usize) -> Operands<L> {
+        let indices = L::nibbles(load::<L>(codes, q));
         Operands {
             lower: indices.map(|indices| L::look_up(self.lower, indices)),
             upper: indices.map(|indices| L::look_up(self.upper, indices)),

@@ -6,6 +6,7 @@
 
 mod decode;
 mod factors;
+mod gapless;
 mod rows;
 mod tiles;
 
@@ -13,6 +14,7 @@ use super::{BLOCK, Floats, Output, Sweep, in_blocks, multiply_float};
 use crate::backend::cpu::lanes::{ByteDot, Lanes, probe};
 use crate::error::{Error, Result};
 use decode::{Bytes, Decode, LookUp, Nibbles, SplitBytes, SplitLookUp};
+use gapless::{Fives, Sixes};
 use tiles::CodeTiles;
 
 pub use rows::GroupedRows;
@@ -27,8 +29,13 @@ pub enum Codes {
     },
     /// Four bits that choose one of sixteen int8.
     Chosen(&'static [i8; 16]),
-    /// At most seven bits, from which `zero` is taken.
-    Seven {
+    /// Five bits, from which `zero` is taken.
+    Five {
+        /// The code of nothing.
+        zero: u8,
+    },
+    /// Six bits, from which `zero` is taken.
+    Six {
         /// The code of nothing.
         zero: u8,
     },
@@ -39,7 +46,7 @@ pub enum Codes {
 /// What all groups of a matrix have in common.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GroupForm {
-    /// Weights of a group, neighbours in a row: 16 or 32.
+    /// Weights of a group, neighbours in a row: 16 of six bits, 32 of any others.
     pub size: usize,
     /// How they are coded.
     pub codes: Codes,
@@ -68,7 +75,9 @@ impl Group {
     pub fn values(&self, form: GroupForm, to: &mut [f32]) {
         for (to, &code) in to.iter_mut().zip(&self.codes) {
             let code = match form.codes {
-                Codes::Four { zero } | Codes::Seven { zero } => f32::from(code) - f32::from(zero),
+                Codes::Four { zero } | Codes::Five { zero } | Codes::Six { zero } => {
+                    f32::from(code) - f32::from(zero)
+                }
                 Codes::Chosen(table) => f32::from(table[usize::from(code & 15)]),
                 Codes::Eight => f32::from(code.cast_signed()),
             };
@@ -93,8 +102,7 @@ pub struct GroupedMatrix {
     form: GroupForm,
     /// How the machine reads bytes of eight bits; `None`: they are multiplied in two halves.
     kind: Option<ByteDot>,
-    /// `[out_features / 8, groups]`, each of eight columns: codes, one vector a quad of them where they have four bits,
-    /// else two; scales, and after them what is added, if anything is. A product with one row takes as long as memory
+    /// `[out_features / 8, groups]`, each of eight columns: codes, [`vectors`] of them; scales, and after them what is added, if anything is. A product with one row takes as long as memory
     /// takes to read it all, which is shortest from the first byte to the last.
     records: Vec<Sixteen>,
     /// `[out_features / 8]`.
@@ -117,10 +125,8 @@ impl GroupedMatrix {
         // Where the feature is off no weights come in groups: what follows is left out of the build.
         let out_features = if cfg!(feature = "blocks") { out_features } else { 0 };
         let groups = in_features / form.size;
-        let quads = form.size / 4;
         let kind = probe::<L>();
         let blocks = out_features.div_ceil(BLOCK);
-        let vectors = vectors(form.codes);
         let mut records = reserve(blocks * groups, record_len(form))?;
         let mut rows = vec![Group::ZERO; BLOCK * groups];
         // Int8 that is read as uint8 has 128 added to it.
@@ -137,18 +143,11 @@ impl GroupedMatrix {
             }
             for g in 0..groups {
                 let column = |c: usize| &rows[c * groups + g];
-                for q in 0..quads {
-                    let half = |first: usize| -> [u8; 16] {
-                        std::array::from_fn(|i| column(first + i / 4).codes[4 * q + i % 4] ^ flip)
-                    };
-                    let (low, high) = (half(0), half(4));
-                    if vectors == 1 {
-                        let both = std::array::from_fn(|i| (low[i] & 15) | high[i] << 4);
-                        records.push(Sixteen(both.map(u8::cast_signed)));
-                    } else {
-                        records.extend([low, high].map(|half| Sixteen(half.map(u8::cast_signed))));
-                    }
-                }
+                let four = |q: usize, first: usize| -> [u8; 16] {
+                    std::array::from_fn(|i| column(first + i / 4).codes[4 * q + i % 4] ^ flip)
+                };
+                let quads: [_; 8] = std::array::from_fn(|q| [four(q, 0), four(q, 4)]);
+                pack_codes(form.codes, &quads[..form.size / 4], &mut records);
                 let eight = |of: fn(&Group) -> f32| std::array::from_fn(|c| of(column(c)));
                 factors::push(eight(|group| group.scale), form.halves, &mut records);
                 if form.has_min {
@@ -228,11 +227,9 @@ impl GroupedMatrix {
         }
         match (self.form.codes, self.kind) {
             (Codes::Four { zero }, _) => work.call(Nibbles { zero: zero.into() }),
-            (Codes::Seven { zero }, _) if self.form.size == 16 => {
-                work.call(Bytes::<4> { zero: zero.into(), flip: 0 });
-            }
-            (Codes::Seven { zero }, _) => work.call(Bytes::<8> { zero: zero.into(), flip: 0 }),
-            (Codes::Eight, Some(kind)) => work.call(Bytes::<8>::eight(kind)),
+            (Codes::Five { zero }, _) => work.call(Fives { zero: zero.into() }),
+            (Codes::Six { zero }, _) => work.call(Sixes { zero: zero.into() }),
+            (Codes::Eight, Some(kind)) => work.call(Bytes::eight(kind)),
             (Codes::Eight, None) => work.call(SplitBytes),
             (Codes::Chosen(table), Some(kind)) => work.call(LookUp::<L>::new(table, kind)),
             (Codes::Chosen(table), None) => work.call(SplitLookUp::<L>::new(table)),
@@ -256,18 +253,35 @@ fn reserve<T>(groups: usize, each: usize) -> Result<Vec<T>> {
     Ok(room)
 }
 
-/// Vectors of codes of a quad of eight columns.
+/// Vectors of codes of a group of eight columns.
 fn vectors(codes: Codes) -> usize {
     match codes {
-        Codes::Four { .. } | Codes::Chosen(_) => 1,
-        Codes::Seven { .. } | Codes::Eight => 2,
+        Codes::Four { .. } | Codes::Chosen(_) => 8,
+        Codes::Five { .. } => 10,
+        Codes::Six { .. } => 6,
+        Codes::Eight => 16,
+    }
+}
+
+/// Packs the codes of a group, `[quads][columns 0 to 3, columns 4 to 7]`.
+fn pack_codes(codes: Codes, quads: &[[[u8; 16]; 2]], to: &mut Vec<Sixteen>) {
+    match codes {
+        Codes::Four { .. } | Codes::Chosen(_) => to.extend(quads.iter().map(|[low, high]| {
+            Sixteen(std::array::from_fn(|i| ((low[i] & 15) | high[i] << 4).cast_signed()))
+        })),
+        Codes::Five { .. } => gapless::pack_five(quads, to),
+        Codes::Six { .. } => gapless::pack_six(quads, to),
+        Codes::Eight => {
+            let halves = quads.as_flattened().iter();
+            to.extend(halves.map(|half| Sixteen(half.map(u8::cast_signed))));
+        }
     }
 }
 
 /// Vectors of a group of eight columns.
 fn record_len(form: GroupForm) -> usize {
     let factors = if form.has_min { 2 } else { 1 };
-    form.size / 4 * vectors(form.codes) + factors * factors::vectors(form.halves)
+    vectors(form.codes) + factors * factors::vectors(form.halves)
 }
 
 /// Something done with a matrix, written once for every form of codes.

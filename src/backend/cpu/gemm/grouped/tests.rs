@@ -12,9 +12,9 @@ fn forms() -> Vec<GroupForm> {
         form(32, Codes::Four { zero: 8 }, false),
         form(32, Codes::Four { zero: 0 }, true),
         form(32, Codes::Chosen(&TABLE), false),
-        form(32, Codes::Seven { zero: 16 }, false),
-        form(32, Codes::Seven { zero: 0 }, true),
-        form(16, Codes::Seven { zero: 32 }, false),
+        form(32, Codes::Five { zero: 16 }, false),
+        form(32, Codes::Five { zero: 0 }, true),
+        form(16, Codes::Six { zero: 32 }, false),
         form(32, Codes::Eight, false),
     ];
     let halves = floats.map(|form| GroupForm { halves: true, ..form });
@@ -36,8 +36,8 @@ fn group(form: GroupForm, next: &mut impl FnMut() -> u64) -> Group {
     let mut group = Group::ZERO;
     let bits = match form.codes {
         Codes::Four { .. } | Codes::Chosen(_) => 4,
-        Codes::Seven { zero: 32 } => 6,
-        Codes::Seven { .. } => 5,
+        Codes::Five { .. } => 5,
+        Codes::Six { .. } => 6,
         Codes::Eight => 8,
     };
     // The ends come often.
@@ -63,7 +63,9 @@ fn group(form: GroupForm, next: &mut impl FnMut() -> u64) -> Group {
 fn value(form: GroupForm, group: &Group, i: usize) -> f32 {
     let code = group.codes[i];
     let code = match form.codes {
-        Codes::Four { zero } | Codes::Seven { zero } => f32::from(code) - f32::from(zero),
+        Codes::Four { zero } | Codes::Five { zero } | Codes::Six { zero } => {
+            f32::from(code) - f32::from(zero)
+        }
         Codes::Chosen(table) => f32::from(table[usize::from(code)]),
         Codes::Eight => f32::from(code.cast_signed()),
     };

@@ -87,7 +87,7 @@ impl<D> CodeTiles<'_, D> {
     {
         let size = 4 * D::QUADS;
         let record = block.record::<L>(k / size);
-        let operands = self.decode.operands(record.quad::<L, D>(k % size / 4));
+        let operands = self.decode.operands(record.codes, k % size / 4);
         // A product with 1 among zeros is the operand.
         let one = L::splat_bytes(&ONE[k % 4]);
         let [sums] = split_sums::<L, D, 1>([one], &operands, [[[L::splat_i32(0); 2]; 2]]);
@@ -144,8 +144,7 @@ impl<'a, D> Records<'a, D> {
     where
         D: Decode<L>,
     {
-        let (codes, factors) =
-            self.vectors[g * self.len..][..self.len].split_at(D::QUADS * D::VECTORS);
+        let (codes, factors) = self.vectors[g * self.len..][..self.len].split_at(D::VECTORS);
         let (scales, mins) = factors.split_at(factors::vectors(self.form.halves));
         Record { codes, scales, mins: self.form.has_min.then_some(mins) }
     }
@@ -160,11 +159,6 @@ struct Record<'a> {
 }
 
 impl<'a> Record<'a> {
-    #[inline(always)]
-    fn quad<L: Lanes, D: Decode<L>>(&self, q: usize) -> &'a [Sixteen] {
-        &self.codes[q * D::VECTORS..][..D::VECTORS]
-    }
-
     #[inline(always)]
     fn scales<L: Lanes>(&self) -> [L::F32; 2] {
         factors::load::<L>(self.scales)
@@ -196,11 +190,12 @@ fn group_sums<L: Lanes, D: Decode<L>, const R: usize, const B: usize>(
     codes: [&[Sixteen]; B],
     x: [&[[i8; 4]]; R],
 ) -> [[[L::I32; 2]; B]; R] {
+    let codes = codes.map(|codes| &codes[..D::VECTORS]);
     let mut sums = [[[[L::splat_i32(0); 2]; 2]; R]; B];
     for q in 0..D::QUADS {
         let x = x.map(|x| L::splat_bytes(&x[q]));
         for (codes, sums) in codes.iter().zip(&mut sums) {
-            let operands = decode.operands(&codes[q * D::VECTORS..][..D::VECTORS]);
+            let operands = decode.operands(codes, q);
             *sums = split_sums::<L, D, R>(x, &operands, *sums);
         }
     }
@@ -246,7 +241,7 @@ pub fn weights<L: Lanes, D: Decode<L>>(
 ) -> [[L::F32; 2]; 4] {
     let groups = matrix.in_features / matrix.form.size;
     let record = Records::<D>::new(matrix, block, groups).record::<L>(g);
-    let operands = decode.operands(record.quad::<L, D>(q));
+    let operands = decode.operands(record.codes, q);
     let mut bits = [0, 1].map(|half| code_bits::<L, D>(decode, &operands, half));
     let (_, zero) = decode.plain();
     std::array::from_fn(|_| {
