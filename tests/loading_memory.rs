@@ -5,7 +5,7 @@
 mod synthetic;
 
 use multihead::formats::ByteSource;
-use multihead::tasks::text_generation::{Cpu, Precision, TextModel};
+use multihead::tasks::text_generation::{Cpu, LoadOptions, TextModel};
 use synthetic::{Q4_0, Q8_0, Synthetic};
 
 /// Beside the weights: what the file's metadata takes, and the piece that is being read.
@@ -18,7 +18,7 @@ fn weights_are_in_memory_once() {
         let len = file.len();
         let mut model: Option<TextModel<Cpu>> = None;
         let memory = allocation_counter::measure(|| {
-            let loaded = TextModel::load(Cpu::new(), Box::new(file), Precision::Auto);
+            let loaded = TextModel::load(Cpu::new(), Box::new(file), LoadOptions::default());
             model = Some(loaded.unwrap());
         });
         assert!(model.is_some());

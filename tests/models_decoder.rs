@@ -8,7 +8,7 @@ mod support;
 use multihead::backend::cpu::Cpu;
 use multihead::formats::gguf::{GgufFile, Metadata};
 use multihead::ops::Ops;
-use multihead::stack::{Decoder, Precision};
+use multihead::stack::{Decoder, KvCache, Precision};
 use multihead::text::byte_bpe::{ByteBpe, ByteBpeParts};
 use pollster::block_on;
 use serde::Deserialize;
@@ -161,6 +161,38 @@ fn the_default_path_stays_near_the_reference() {
     println!("perplexity {ours:.3}, reference {theirs:.3}; mean KL divergence {divergence:.5}");
     assert!((ours / theirs - 1.0).abs() < 0.01);
     assert!(divergence <= 0.01);
+}
+
+#[test]
+fn keys_and_values_of_int8_cost_next_to_nothing() {
+    let reference = reference();
+    let (model, file) = load(Precision::Auto);
+    let Some(mut texts) = lines(&reference, &file) else { return };
+    // Line by line, and all as one text with hundreds of keys.
+    let whole = texts.concat();
+    assert!(whole.len() > 500);
+    texts.push(whole);
+    let perplexities = |model: &Decoder<Cpu>| -> Vec<f64> {
+        let loss = |ids: &Vec<u32>| -> f64 {
+            let logits = logits(model, ids);
+            let next = ids.iter().skip(1);
+            next.zip(&logits).map(|(next, logits)| -log_probs(logits)[*next as usize]).sum()
+        };
+        let (whole, lines) = texts.split_last().unwrap();
+        let predicted = |texts: &[Vec<u32>]| texts.iter().map(|ids| ids.len() - 1).sum::<usize>();
+        let of_lines = lines.iter().map(loss).sum::<f64>() / predicted(lines) as f64;
+        let of_whole = loss(whole) / predicted(std::slice::from_ref(whole)) as f64;
+        [of_lines, of_whole].map(f64::exp).to_vec()
+    };
+    let float = perplexities(&model);
+    let int8 = perplexities(&model.with_kv_cache(KvCache::Int8));
+    println!(
+        "perplexity of lines and of one text: {float:.3?}, with keys and values of int8 {int8:.3?}"
+    );
+    for (int8, float) in int8.iter().zip(&float) {
+        assert!(int8 != float);
+        assert!((int8 / float - 1.0).abs() < 0.01);
+    }
 }
 
 #[test]

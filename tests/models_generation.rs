@@ -6,7 +6,7 @@
 mod support;
 
 use multihead::tasks::text_generation::{
-    Completed, Cpu, FinishReason, GenerationOptions, Part, Precision, SamplingOptions, Session,
+    Completed, Cpu, FinishReason, GenerationOptions, LoadOptions, Part, SamplingOptions, Session,
     TextModel,
 };
 use pollster::block_on;
@@ -15,7 +15,7 @@ use support::{file, model_file};
 
 fn model() -> Rc<TextModel<Cpu>> {
     let path = model_file("smollm2-135m-instruct", |name| name.ends_with(".gguf"));
-    Rc::new(TextModel::load(Cpu::new(), Box::new(file(&path)), Precision::Auto).unwrap())
+    Rc::new(TextModel::load(Cpu::new(), Box::new(file(&path)), LoadOptions::default()).unwrap())
 }
 
 /// One user turn, as the model's template writes it.

@@ -9,9 +9,10 @@ use super::norm::cpu::CpuNorm;
 use super::output::cpu::CpuOutput;
 use super::rotary::cpu::CpuRotary;
 use super::{
-    Activation, ActivationQuant, Choices, HeadArgs, LinearPart, NormSource, Ops, Pick, Residual,
-    RotarySource, TableSource,
+    Activation, ActivationQuant, CacheKind, Choices, HeadArgs, LinearPart, NormSource, Ops, Pick,
+    Residual, RotarySource, TableSource,
 };
+use crate::backend::cpu::cache::Cache;
 use crate::backend::cpu::gemm::Finish;
 use crate::backend::cpu::lanes::Lanes;
 use crate::backend::cpu::{Cpu, Tensor, math};
@@ -69,6 +70,7 @@ impl<L: Lanes> Cpu<L> {
 
 impl<L: Lanes> Ops for Cpu<L> {
     type Tensor = Tensor;
+    type Cache = Cache;
     type Linear = CpuLinear;
     type Norm = CpuNorm;
     type Rotary = CpuRotary;
@@ -145,12 +147,41 @@ impl<L: Lanes> Ops for Cpu<L> {
         }
     }
 
-    fn truncate_rows(&mut self, cache: &mut Tensor, rows: usize) {
+    fn copy(&mut self, tensor: &Tensor) -> Tensor {
+        tensor.clone()
+    }
+
+    fn cache(&mut self, kind: CacheKind, num_kv_heads: usize, head_dim: usize) -> Cache {
+        let columns = num_kv_heads.saturating_mul(head_dim).saturating_mul(2);
+        match kind {
+            CacheKind::Short => Cache::whole(columns),
+            CacheKind::Long => Cache::pages(columns),
+            CacheKind::LongInt8 => Cache::int8(columns, head_dim),
+        }
+    }
+
+    fn append_to_cache(&mut self, cache: &mut Cache, from: &Tensor, row: usize, column: usize) {
+        let columns = cache.columns();
+        let values =
+            from.row(row).and_then(|row| row.get(column..)).and_then(|row| row.get(..columns));
+        let pushed = match values {
+            Some(values) => cache.push::<L>(values, &mut self.scratch.quantized),
+            None => {
+                let got = [from.rows(), from.columns()];
+                Err(mismatch("append to a cache", [row + 1, column + columns], got))
+            }
+        };
+        if let Err(error) = pushed {
+            self.record_fault(error);
+        }
+    }
+
+    fn truncate_cache(&mut self, cache: &mut Cache, rows: usize) {
         cache.truncate(rows);
     }
 
-    fn copy(&mut self, tensor: &Tensor) -> Tensor {
-        tensor.clone()
+    fn copy_cache(&mut self, cache: &Cache) -> Cache {
+        cache.clone()
     }
 
     fn embed(
@@ -181,7 +212,10 @@ impl<L: Lanes> Ops for Cpu<L> {
         self.project_rows(input, weights, None)
     }
 
-    fn attention(&mut self, args: &AttentionArgs<'_, Tensor>) -> Result<(Tensor, Option<Tensor>)> {
+    fn attention(
+        &mut self,
+        args: &AttentionArgs<'_, Tensor, Cache>,
+    ) -> Result<(Tensor, Option<Tensor>)> {
         self.apply_attention(args)
     }
 

@@ -21,7 +21,7 @@ use crate::backend::cpu::blocks::BlockType;
 use crate::error::Result;
 use std::ops::Range;
 
-pub use attention::{AttentionArgs, AttentionSegment, Mask, View};
+pub use attention::{AttentionArgs, AttentionSegment, CacheKind, KeysValues, Mask, View};
 pub use block_bytes::{BlockBytes, StoredBytes};
 pub use choose::{Choice, Choices, Pick, Wanted};
 
@@ -195,6 +195,8 @@ pub struct Residual<'w, O: Ops + ?Sized> {
 pub trait Ops {
     /// Float32 activations, `[rows, columns]`.
     type Tensor;
+    /// Keys and values of one sequence, a row a token, `[rows, 2 · num_kv_heads · head_dim]`.
+    type Cache;
     /// Packed weights of one or several matrices with the same input, concatenated by columns.
     type Linear;
     /// Packed normalisation.
@@ -239,18 +241,27 @@ pub trait Ops {
     fn shape(&self, tensor: &Self::Tensor) -> (usize, usize);
     /// The rows `rows` of `tensor`, in that order: beams reordered, sequences dropped or doubled.
     fn select_rows(&mut self, tensor: &Self::Tensor, rows: &[usize]) -> Self::Tensor;
-    /// Writes `from[row, column..]` as the new last row of `cache`, which grows by one row; the width is the cache's.
-    fn append_row(
+    /// Writes `from[row, column..]` as the new last row of `to`, which grows by one row; the width is that of `to`.
+    fn append_row(&mut self, to: &mut Self::Tensor, from: &Self::Tensor, row: usize, column: usize);
+    /// A copy.
+    fn copy(&mut self, tensor: &Self::Tensor) -> Self::Tensor;
+
+    // ---- caches
+
+    /// A cache without rows, of keys and values with heads of `head_dim`.
+    fn cache(&mut self, kind: CacheKind, num_kv_heads: usize, head_dim: usize) -> Self::Cache;
+    /// Writes `from[row, column..]` as the new last row of `cache`.
+    fn append_to_cache(
         &mut self,
-        cache: &mut Self::Tensor,
+        cache: &mut Self::Cache,
         from: &Self::Tensor,
         row: usize,
         column: usize,
     );
     /// Forgets the rows of `cache` after the first `rows`.
-    fn truncate_rows(&mut self, cache: &mut Self::Tensor, rows: usize);
-    /// A copy.
-    fn copy(&mut self, tensor: &Self::Tensor) -> Self::Tensor;
+    fn truncate_cache(&mut self, cache: &mut Self::Cache, rows: usize);
+    /// A copy that goes its own way from here.
+    fn copy_cache(&mut self, cache: &Self::Cache) -> Self::Cache;
 
     // ---- composites
 
@@ -278,7 +289,7 @@ pub trait Ops {
     /// of the heads asked for, `[query rows · heads asked, longest kv_len]`, 0 past a row's own keys.
     fn attention(
         &mut self,
-        args: &AttentionArgs<'_, Self::Tensor>,
+        args: &AttentionArgs<'_, Self::Tensor, Self::Cache>,
     ) -> Result<(Self::Tensor, Option<Self::Tensor>)>;
     /// `stream += context · Wᵀ + b`; then `norm` is pending.
     fn project_out_residual<'w>(

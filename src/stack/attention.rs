@@ -6,7 +6,9 @@ use super::kv_cache::LayerState;
 use super::load::{Loader, Norms};
 use crate::error::{Error, Result};
 use crate::model::{AttentionSpec, QkvSpec, StackConfig};
-use crate::ops::{AttentionArgs, AttentionSegment, HeadArgs, Mask, Ops, Residual, View};
+use crate::ops::{
+    AttentionArgs, AttentionSegment, CacheKind, HeadArgs, KeysValues, Mask, Ops, Residual, View,
+};
 use std::rc::Rc;
 
 /// Attention weights of the heads asked for, `[query rows · heads, longest kv_len]`.
@@ -102,8 +104,9 @@ impl<O: Ops> MultiHeadAttention<O> {
     }
 
     /// An empty cache for `rows` sequences.
-    pub fn empty_cache(&self, ops: &mut O, rows: usize) -> LayerState<O> {
-        LayerState::Kv((0..rows).map(|_| ops.zeros(0, 2 * self.kv_width())).collect())
+    pub fn empty_cache(&self, ops: &mut O, kind: CacheKind, rows: usize) -> LayerState<O> {
+        let (heads, head_dim) = (self.num_kv_heads, self.head_dim);
+        LayerState::Kv((0..rows).map(|_| ops.cache(kind, heads, head_dim)).collect())
     }
 
     /// Keys and values of an encoder's output, `[source rows, hidden_size]`: keys, then values,
@@ -146,16 +149,17 @@ impl<O: Ops> MultiHeadAttention<O> {
         let q_width = self.q_width();
         match cache {
             None => {
-                let kv = std::slice::from_ref(&qkv);
+                let kv = KeysValues::Tensors(std::slice::from_ref(&qkv));
                 self.attend(ops, stream, &qkv, (kv, q_width), segments, weights_of)
             }
             Some(LayerState::Kv(caches)) => {
                 for (cache, segment) in caches.iter_mut().zip(segments) {
                     for row in segment.query_rows.clone() {
-                        ops.append_row(cache, &qkv, row, q_width);
+                        ops.append_to_cache(cache, &qkv, row, q_width);
                     }
                 }
-                self.attend(ops, stream, &qkv, (caches, 0), segments, weights_of)
+                let kv = KeysValues::Caches(caches);
+                self.attend(ops, stream, &qkv, (kv, 0), segments, weights_of)
             }
             Some(LayerState::Recurrent(_)) => {
                 Err(Error::Internal { what: "self-attention with a recurrent state".to_owned() })
@@ -176,17 +180,17 @@ impl<O: Ops> MultiHeadAttention<O> {
             return Err(Error::Internal { what: "cross-attention without queries".to_owned() });
         };
         let q = ops.project_qkv(stream, self.norms.before.as_ref(), q, None);
-        self.attend(ops, stream, &q, (cross, 0), segments, weights_of)
+        self.attend(ops, stream, &q, (KeysValues::Tensors(cross), 0), segments, weights_of)
     }
 
-    /// Looks up the queries, which are the first columns of `q`, in tensors whose keys start at a column; the values
+    /// Looks up the queries, which are the first columns of `q`, in what has its keys start at a column; the values
     /// lie right after them.
     fn attend<'w>(
         &'w self,
         ops: &mut O,
         stream: &mut Residual<'w, O>,
         q: &O::Tensor,
-        (kv, k_column): (&[O::Tensor], usize),
+        (kv, k_column): (KeysValues<'_, O::Tensor, O::Cache>, usize),
         segments: &[AttentionSegment],
         weights_of: &[usize],
     ) -> Result<HeadWeights<O>> {

@@ -8,7 +8,7 @@ use super::mlp::Mlp;
 use super::recurrent::Ssru;
 use crate::error::Result;
 use crate::model::{BlockSpec, MixerSpec, StackConfig};
-use crate::ops::{AttentionSegment, Ops, Residual};
+use crate::ops::{AttentionSegment, CacheKind, Ops, Residual};
 
 /// What lets a position see others.
 pub enum Mixer<O: Ops> {
@@ -59,9 +59,9 @@ impl<O: Ops> Block<O> {
     }
 
     /// The mixer's memory before the first token of `rows` sequences.
-    pub fn empty_state(&self, ops: &mut O, rows: usize) -> LayerState<O> {
+    pub fn empty_state(&self, ops: &mut O, kind: CacheKind, rows: usize) -> LayerState<O> {
         match &self.mixer {
-            Mixer::SelfAttention(attention) => attention.empty_cache(ops, rows),
+            Mixer::SelfAttention(attention) => attention.empty_cache(ops, kind, rows),
             Mixer::Ssru(ssru) => ssru.empty_state(ops, rows),
         }
     }

@@ -1,12 +1,12 @@
 //! A decoder-only model: one stack of the block, causal, without an encoder to look at, and an output projection.
 
-use super::kv_cache::DecoderState;
+use super::kv_cache::{DecoderState, KvCache};
 use super::load::{Loader, Precision};
 use super::transformer::{DecoderInput, Transformer};
 use crate::error::Result;
 use crate::formats::TensorFile;
 use crate::model::DecoderSpec;
-use crate::ops::Ops;
+use crate::ops::{CacheKind, Ops};
 use std::{ops::Range, rc::Rc};
 
 /// A loaded decoder-only model.
@@ -16,6 +16,7 @@ pub struct Decoder<O: Ops> {
     logit_cap: Option<f32>,
     context_len: usize,
     vocab_size: usize,
+    kv_cache: KvCache,
 }
 
 impl<O: Ops> Decoder<O> {
@@ -46,7 +47,13 @@ impl<O: Ops> Decoder<O> {
             logit_cap: output.cap,
             context_len: spec.context_len,
             vocab_size: output.vocab_size,
+            kv_cache: KvCache::default(),
         })
+    }
+
+    /// The same with another way to remember keys and values, from the next [`Decoder::start`] on.
+    pub fn with_kv_cache(self, kv_cache: KvCache) -> Self {
+        Self { kv_cache, ..self }
     }
 
     /// Positions it was trained for.
@@ -61,7 +68,11 @@ impl<O: Ops> Decoder<O> {
 
     /// The memory of a sequence of which nothing was seen.
     pub fn start(&self, ops: &mut O) -> DecoderState<O> {
-        self.stack.empty_state(ops, 1)
+        let kind = match self.kv_cache {
+            KvCache::Float => CacheKind::Long,
+            KvCache::Int8 => CacheKind::LongInt8,
+        };
+        self.stack.empty_state(ops, kind, 1)
     }
 
     /// Reads `tokens` after what `state` has seen: `[tokens, hidden_size]`. All at once or one after the other, the

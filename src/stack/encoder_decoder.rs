@@ -8,7 +8,7 @@ use super::transformer::{DecoderInput, Transformer};
 use crate::error::Result;
 use crate::formats::TensorFile;
 use crate::model::{EncoderDecoderSpec, SpecialTokens};
-use crate::ops::{ActivationQuant, Ops};
+use crate::ops::{ActivationQuant, CacheKind, Ops};
 use std::rc::Rc;
 
 /// A loaded encoder–decoder model.
@@ -99,7 +99,7 @@ impl<O: Ops> EncoderDecoder<O> {
 
     /// A decoder that has seen nothing, for `rows` hypotheses.
     pub fn start(&self, ops: &mut O, rows: usize) -> DecoderState<O> {
-        self.decoder.empty_state(ops, rows)
+        self.decoder.empty_state(ops, CacheKind::Short, rows)
     }
 
     /// Moves every hypothesis one token on; `sources[row]` is its source in `encoded`.

@@ -3,10 +3,20 @@
 use crate::error::{Error, Result};
 use crate::ops::{AttentionSegment, Ops};
 
+/// How keys and values of a language model's tokens are remembered.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum KvCache {
+    /// As they were computed.
+    #[default]
+    Float,
+    /// As int8 with a scale for each token's key and value of each head: little more than a quarter of the memory.
+    Int8,
+}
+
 /// Memory of one mixer over a batch of rows (one row a hypothesis).
 pub enum LayerState<O: Ops> {
-    /// One tensor a row, `[past_len, 2 · num_kv_heads · head_dim]`: keys, then values.
-    Kv(Vec<O::Tensor>),
+    /// One cache a row, `[past_len, 2 · num_kv_heads · head_dim]`: keys, then values.
+    Kv(Vec<O::Cache>),
     /// `[rows, hidden_size]`.
     Recurrent(O::Tensor),
 }
@@ -22,7 +32,7 @@ impl<O: Ops> LayerState<O> {
                     let cache = caches.get(*row).ok_or_else(|| Error::Internal {
                         what: format!("row {row} of a cache of {count}"),
                     })?;
-                    let cache = ops.copy(cache);
+                    let cache = ops.copy_cache(cache);
                     caches.push(cache);
                 }
                 caches.drain(..count);
@@ -67,7 +77,7 @@ impl<O: Ops> DecoderState<O> {
         for layer in &mut self.layers {
             match layer {
                 LayerState::Kv(caches) => {
-                    caches.iter_mut().for_each(|cache| ops.truncate_rows(cache, len));
+                    caches.iter_mut().for_each(|cache| ops.truncate_cache(cache, len));
                 }
                 LayerState::Recurrent(_) => {
                     return Err(Error::Internal {
@@ -86,7 +96,7 @@ impl<O: Ops> DecoderState<O> {
     pub fn fork(&self, ops: &mut O) -> Self {
         let fork = |layer: &LayerState<O>| match layer {
             LayerState::Kv(caches) => {
-                LayerState::Kv(caches.iter().map(|cache| ops.copy(cache)).collect())
+                LayerState::Kv(caches.iter().map(|cache| ops.copy_cache(cache)).collect())
             }
             LayerState::Recurrent(state) => LayerState::Recurrent(ops.copy(state)),
         };

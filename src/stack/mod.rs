@@ -16,5 +16,5 @@ pub mod transformer;
 pub use decoder::Decoder;
 pub use encoded::{Encoded, SourceRows};
 pub use encoder_decoder::{EncoderDecoder, StepOutput};
-pub use kv_cache::DecoderState;
+pub use kv_cache::{DecoderState, KvCache};
 pub use load::Precision;

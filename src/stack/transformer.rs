@@ -8,7 +8,7 @@ use super::kv_cache::DecoderState;
 use super::load::Loader;
 use crate::error::{Error, Result};
 use crate::model::StackSpec;
-use crate::ops::{AttentionSegment, Ops, Residual};
+use crate::ops::{AttentionSegment, CacheKind, Ops, Residual};
 use std::{cell::RefCell, ops::Range, rc::Rc};
 
 /// Embeddings, blocks, last normalisation.
@@ -58,9 +58,9 @@ impl<O: Ops> Transformer<O> {
     }
 
     /// Memory of `rows` sequences of which nothing was seen.
-    pub fn empty_state(&self, ops: &mut O, rows: usize) -> DecoderState<O> {
+    pub fn empty_state(&self, ops: &mut O, kind: CacheKind, rows: usize) -> DecoderState<O> {
         DecoderState {
-            layers: self.blocks.iter().map(|block| block.empty_state(ops, rows)).collect(),
+            layers: self.blocks.iter().map(|block| block.empty_state(ops, kind, rows)).collect(),
             past_len: vec![0; rows],
             segments: Default::default(),
             positions: Vec::new(),

@@ -2,7 +2,7 @@
 
 use super::error::invalid;
 #[cfg(feature = "text")]
-use crate::tasks::text_generation::GenerationOptions;
+use crate::tasks::text_generation::{self, GenerationOptions, KvCache};
 use crate::tasks::translation::{DecodingOptions, LoadOptions, Precision};
 use js_sys::{Array, Object};
 use wasm_bindgen::{JsCast, JsValue};
@@ -12,19 +12,42 @@ pub fn load_options(options: &JsValue) -> Result<LoadOptions, JsValue> {
     let mut load = LoadOptions::default();
     each(options, |name, value| {
         match name {
-            "precision" => {
-                load.precision = match value.as_string().as_deref() {
-                    Some("auto") => Precision::Auto,
-                    Some("float32") => Precision::Float32,
-                    Some("int8") => Precision::Int8,
-                    _ => return Err(invalid(name, "'auto', 'float32' or 'int8' expected")),
-                }
-            }
+            "precision" => load.precision = precision(value)?,
             _ => return Err(invalid(name, "no such option; there is precision")),
         }
         Ok(())
     })?;
     Ok(load)
+}
+
+/// `{ precision, kvCache }`.
+#[cfg(feature = "text")]
+pub fn text_load_options(options: &JsValue) -> Result<text_generation::LoadOptions, JsValue> {
+    let mut load = text_generation::LoadOptions::default();
+    each(options, |name, value| {
+        match name {
+            "precision" => load.precision = precision(value)?,
+            "kvCache" => {
+                load.kv_cache = match value.as_string().as_deref() {
+                    Some("float") => KvCache::Float,
+                    Some("int8") => KvCache::Int8,
+                    _ => return Err(invalid(name, "'float' or 'int8' expected")),
+                }
+            }
+            _ => return Err(invalid(name, "no such option; there are precision, kvCache")),
+        }
+        Ok(())
+    })?;
+    Ok(load)
+}
+
+fn precision(value: &JsValue) -> Result<Precision, JsValue> {
+    match value.as_string().as_deref() {
+        Some("auto") => Ok(Precision::Auto),
+        Some("float32") => Ok(Precision::Float32),
+        Some("int8") => Ok(Precision::Int8),
+        _ => Err(invalid("precision", "'auto', 'float32' or 'int8' expected")),
+    }
 }
 
 /// `{ beamSize, lengthPenalty, wordPenalty, maxLengthFactor }`; their ranges are checked where they are used.

@@ -4,9 +4,11 @@
 use super::blob_file::file;
 use super::clock::now;
 use super::error::{invalid, set, to_js};
-use super::options::{generation_options, load_options};
+use super::options::{generation_options, text_load_options};
 use super::threads::pool;
-use crate::tasks::text_generation::{self as task, Completed, Cpu, FinishReason, Part, Precision};
+use crate::tasks::text_generation::{
+    self as task, Completed, Cpu, FinishReason, KvCache, Part, Precision,
+};
 use crate::text::utf16::Utf16Index;
 use js_sys::{Array, Float32Array, Object};
 use std::{ops::Range, rc::Rc};
@@ -20,7 +22,7 @@ pub struct TextModel {
 
 #[wasm_bindgen]
 impl TextModel {
-    /// Loads the GGUF file `{ model: { name, data } }` with a `Blob` or `Uint8Array`. Options: `{ precision }`.
+    /// Loads the GGUF file `{ model: { name, data } }` with a `Blob` or `Uint8Array`. Options: `{ precision, kvCache }`.
     ///
     /// # Errors
     /// An object `{ code, message, … }` that names the file or option at fault.
@@ -28,18 +30,20 @@ impl TextModel {
     pub fn new(files: &JsValue, options: &JsValue) -> Result<Self, JsValue> {
         let source =
             file(files, "model")?.ok_or_else(|| invalid("model", "there is no model file"))?;
-        let precision = load_options(options)?.precision;
-        let model = task::TextModel::load(Cpu::with_pool(pool()), source, precision);
+        let options = text_load_options(options)?;
+        let model = task::TextModel::load(Cpu::with_pool(pool()), source, options);
         Ok(Self { model: Rc::new(model.map_err(|error| to_js(&error))?) })
     }
 
-    /// `{ precision, contextLength, chatTemplate?, bosToken?, eosToken?, controlTokens }`.
+    /// `{ precision, kvCache, contextLength, chatTemplate?, bosToken?, eosToken?, controlTokens }`.
     #[wasm_bindgen(getter)]
     pub fn info(&self) -> Object {
         let info = self.model.info();
         let object = Object::new();
         let is_int8 = info.precision == Precision::Int8;
         set(&object, "precision", if is_int8 { "int8" } else { "float32" });
+        let is_int8 = info.kv_cache == KvCache::Int8;
+        set(&object, "kvCache", if is_int8 { "int8" } else { "float" });
         set(&object, "contextLength", info.context_len as f64);
         let names = info.control_tokens.iter().map(|name| JsValue::from_str(name));
         set(&object, "controlTokens", names.collect::<Array>());

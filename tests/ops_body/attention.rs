@@ -2,9 +2,9 @@
 
 use super::{FLOAT_TOLERANCE, Random, Run, assert_close, read, run_all};
 use multihead::backend::cpu::lanes::{Lanes, Native};
-use multihead::backend::cpu::{Cpu, Tensor};
+use multihead::backend::cpu::{Cpu, Tensor, cache::Cache};
 use multihead::ops::attention::{check, reference};
-use multihead::ops::{AttentionArgs, AttentionSegment, Mask, Ops, View};
+use multihead::ops::{AttentionArgs, AttentionSegment, CacheKind, KeysValues, Mask, Ops, View};
 
 /// An attention call whose queries, keys and values lie side by side in wider tensors.
 struct Attend {
@@ -26,7 +26,12 @@ struct Attend {
 }
 
 impl Attend {
-    fn with_args<T, R>(&self, q: &T, kv: &[T], then: impl FnOnce(&AttentionArgs<'_, T>) -> R) -> R {
+    fn with_args<T, C, R>(
+        &self,
+        q: &T,
+        kv: KeysValues<'_, T, C>,
+        then: impl FnOnce(&AttentionArgs<'_, T, C>) -> R,
+    ) -> R {
         then(&AttentionArgs {
             q: View { tensor: q, column: self.q_column },
             kv,
@@ -46,7 +51,7 @@ impl Attend {
     fn reference(&self) -> Vec<f32> {
         let q = (self.q.clone(), self.q_columns);
         let kv: Vec<_> = self.kv.iter().map(|kv| (kv.clone(), self.kv_columns)).collect();
-        self.with_args(&q, &kv, |args| {
+        self.with_args(&q, KeysValues::Tensors(&kv), |args| {
             let (mut y, weights) = reference(args, |(values, columns)| (values, *columns));
             y.extend(weights);
             y
@@ -62,7 +67,8 @@ impl Run for Attend {
             .iter()
             .map(|kv| cpu.upload(kv.len() / self.kv_columns, self.kv_columns, kv))
             .collect();
-        let (y, weights) = self.with_args(&q, &kv, |args| cpu.attention(args).unwrap());
+        let kv = KeysValues::Tensors(&kv);
+        let (y, weights) = self.with_args(&q, kv, |args| cpu.attention(args).unwrap());
         assert_eq!(weights.is_some(), !self.weights_of.is_empty());
         let mut out = read(cpu, &y).unwrap();
         if let Some(weights) = weights {
@@ -200,6 +206,76 @@ pub fn ragged() {
     }
 }
 
+/// A call whose keys and values are remembered, [keys, values] of each token.
+struct Remembered<'a> {
+    call: &'a Attend,
+    kind: CacheKind,
+}
+
+impl Run for Remembered<'_> {
+    fn run<L: Lanes>(&self, cpu: &mut Cpu<L>) -> Vec<f32> {
+        let call = self.call;
+        let q = cpu.upload(call.q.len() / call.q_columns, call.q_columns, &call.q);
+        let mut caches = Vec::new();
+        for kv in &call.kv {
+            let rows = cpu.upload(kv.len() / call.kv_columns, call.kv_columns, kv);
+            let mut cache = cpu.cache(self.kind, call.num_kv_heads, call.head_dim);
+            for row in 0..rows.rows() {
+                cpu.append_to_cache(&mut cache, &rows, row, 0);
+            }
+            // What is forgotten and what is copied leave no trace.
+            let copy = cpu.copy_cache(&cache);
+            cpu.truncate_cache(&mut cache, rows.rows() / 2);
+            for row in rows.rows() / 2..rows.rows() {
+                cpu.append_to_cache(&mut cache, &rows, row, 0);
+            }
+            drop(copy);
+            caches.push(cache);
+        }
+        let kv = KeysValues::Caches(&caches);
+        let (y, weights) = call.with_args(&q, kv, |args| cpu.attention(args).unwrap());
+        let mut out = read(cpu, &y).unwrap();
+        out.extend(weights.map(|weights| read(cpu, &weights).unwrap()).unwrap_or_default());
+        out
+    }
+}
+
+/// Each head of each row rounded to integers of its largest magnitude over 127.
+fn rounded(kv: &[f32], head_dim: usize) -> Vec<f32> {
+    let head = |head: &[f32]| -> Vec<f32> {
+        let step = head.iter().fold(0.0f32, |greatest, x| greatest.max(x.abs())) / 127.0;
+        let round = |x: &f32| if step > 0.0 { (x / step).round_ties_even() * step } else { 0.0 };
+        head.iter().map(round).collect()
+    };
+    kv.chunks(head_dim).flat_map(head).collect()
+}
+
+pub fn remembered() {
+    let mut random = Random::new(7);
+    for i in 0..40 {
+        let mut call = random_call(&mut random, 1 + i % 3, i % 2 == 0);
+        // As caches lie: keys, then values, of as many tokens as take several pages.
+        let width = call.num_kv_heads * call.head_dim;
+        (call.k_column, call.v_column, call.kv_columns) = (0, width, 2 * width);
+        for (segment, kv) in call.segments.iter_mut().zip(&mut call.kv) {
+            segment.past_len = random.below(90);
+            segment.kv_rows.end =
+                segment.kv_rows.start + segment.query_rows.len() + segment.past_len;
+            *kv = random.floats(segment.kv_rows.end * call.kv_columns);
+        }
+        let what = format!("{i}: heads of {}, {:?}", call.head_dim, call.segments);
+        let want = run_all(&call, &what);
+        for kind in [CacheKind::Short, CacheKind::Long] {
+            assert_eq!(run_all(&Remembered { call: &call, kind }, &what), want, "{what}");
+        }
+        let got = run_all(&Remembered { call: &call, kind: CacheKind::LongInt8 }, &what);
+        let head_dim = call.head_dim;
+        call.kv.iter_mut().for_each(|kv| *kv = rounded(kv, head_dim));
+        // Queries are rounded to fifteen bits.
+        assert_close(&got, &call.reference(), 2e-4, &what);
+    }
+}
+
 pub fn refusals() {
     let mut random = Random::new(6);
     let good = || Attend {
@@ -222,8 +298,9 @@ pub fn refusals() {
         let mut cpu = Cpu::<Native>::new();
         let q = cpu.upload(2, 6, &call.q);
         let kv = [cpu.upload(3, 8, &call.kv[0])];
-        call.with_args(&q, &kv, |args| {
-            let checked = check(args, |tensor: &Tensor| (tensor.rows(), tensor.columns()));
+        call.with_args(&q, KeysValues::Tensors(&kv), |args| {
+            let shape = |tensor: &Tensor| (tensor.rows(), tensor.columns());
+            let checked = check(args, shape, |cache: &Cache| (cache.rows(), cache.columns()));
             assert_eq!(checked.is_err(), cpu.attention(args).is_err());
             checked
         })

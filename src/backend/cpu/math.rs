@@ -135,6 +135,24 @@ pub fn softmax<L: Lanes>(x: &mut [[f32; 4]]) {
     }
 }
 
+/// `to[i] = codes[i] · scale`.
+#[inline(always)]
+pub fn scaled<L: Lanes>(codes: &[i8], scale: f32, to: &mut [f32]) {
+    let (eights, rest) = codes.as_chunks::<8>();
+    let (places, last) = to.as_chunks_mut::<8>();
+    let factor = L::splat(scale);
+    for (eight, to) in eights.iter().zip(places.iter_mut()) {
+        let [low, high] = L::widen(L::load_i8(eight)).map(|four| L::mul(L::to_f32(four), factor));
+        let (fours, _) = to.as_chunks_mut::<4>();
+        for (value, to) in [low, high].into_iter().zip(fours) {
+            L::store(value, to);
+        }
+    }
+    for (&code, to) in rest.iter().zip(last) {
+        *to = f32::from(code) * scale;
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::lanes::{Native, Scalar};

@@ -2,6 +2,7 @@
 
 pub mod blocks;
 pub mod buffer;
+pub mod cache;
 pub mod gemm;
 pub mod half;
 pub mod lanes;
@@ -44,6 +45,8 @@ pub(crate) struct Scratch {
     pub(crate) grouped: gemm::grouped::GroupedRows,
     /// Scores of one query and head, then their softmax.
     pub(crate) scores: Vec<[f32; 4]>,
+    /// Some heads of keys or values on their way from int8 to float32.
+    pub(crate) tile: Vec<f32>,
     /// Eight table rows, packed for one call.
     pub(crate) float_block: Vec<gemm::Floats>,
 }

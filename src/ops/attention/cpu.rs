@@ -1,19 +1,32 @@
 //! Attention on the CPU: one query at a time, four keys at once, memory linear in the keys.
 
-use super::{AttentionArgs, check};
+use super::{AttentionArgs, KeysValues, check};
+use crate::backend::cpu::cache::{Cache, Head};
 use crate::backend::cpu::lanes::Lanes;
 use crate::backend::cpu::math;
-use crate::backend::cpu::{Cpu, Tensor};
+use crate::backend::cpu::{Cpu, Scratch, Tensor};
 use crate::error::Result;
+use crate::ops::linear::mismatch;
 use std::ops::Range;
 
 impl<L: Lanes> Cpu<L> {
     /// softmax(q·kᵀ·scale)·v, and the weights of the heads asked for.
     pub(crate) fn apply_attention(
         &mut self,
-        args: &AttentionArgs<'_, Tensor>,
+        args: &AttentionArgs<'_, Tensor, Cache>,
     ) -> Result<(Tensor, Option<Tensor>)> {
-        let longest = check(args, |tensor| (tensor.rows(), tensor.columns()))?;
+        let longest = check(
+            args,
+            |tensor| (tensor.rows(), tensor.columns()),
+            |cache| (cache.rows(), cache.columns()),
+        )?;
+        if let KeysValues::Caches(caches) = args.kv {
+            let (head_dim, columns) = (args.head_dim, [args.k_column, args.v_column]);
+            let fits = |own: usize| own == head_dim && columns.iter().all(|c| c % own == 0);
+            if let Some(own) = caches.iter().filter_map(Cache::head_dim).find(|own| !fits(*own)) {
+                return Err(mismatch("attention", format!("int8 heads of {own}"), head_dim));
+            }
+        }
         let query_rows = args.q.tensor.rows();
         let mut context = Tensor::stale(query_rows, args.num_heads * args.head_dim);
         let asked = args.weights_of.len();
@@ -32,7 +45,7 @@ impl<L: Lanes> Cpu<L> {
             weights: weights_parts.as_mut().and_then(Iterator::next).unwrap_or_default(),
             longest,
         });
-        self.share(parts, |part, scratch| part.attend::<L>(args, &mut scratch.scores));
+        self.share(parts, |part, scratch| part.attend::<L>(args, scratch));
         Ok((context, weights))
     }
 }
@@ -48,12 +61,18 @@ struct Part<'a> {
 }
 
 impl Part<'_> {
-    fn attend<L: Lanes>(&mut self, args: &AttentionArgs<'_, Tensor>, scores: &mut Vec<[f32; 4]>) {
+    fn attend<L: Lanes>(&mut self, args: &AttentionArgs<'_, Tensor, Cache>, scratch: &mut Scratch) {
+        let Scratch { scores, tile, .. } = scratch;
+        tile.resize(TILE * args.head_dim, 0.0);
         let width = args.num_heads * args.head_dim;
         let rows =
             self.first_row..self.first_row + self.context.len().checked_div(width).unwrap_or(0);
         for segment in args.segments {
-            let Some(kv) = args.kv.get(segment.kv) else { continue };
+            let kv = match args.kv {
+                KeysValues::Tensors(tensors) => tensors.get(segment.kv).map(Source::Tensor),
+                KeysValues::Caches(caches) => caches.get(segment.kv).map(Source::Cache),
+            };
+            let Some(kv) = kv else { continue };
             let first = segment.kv_rows.start;
             for row in
                 segment.query_rows.start.max(rows.start)..segment.query_rows.end.min(rows.end)
@@ -63,7 +82,7 @@ impl Part<'_> {
                 let kv_rows = first + keys.start..first + keys.end;
                 let query = Query { args, kv, row, keys: kv_rows };
                 let row = row - rows.start;
-                query.attend::<L>(scores, &mut self.context[row * width..][..width]);
+                query.attend::<L>(scores, tile, &mut self.context[row * width..][..width]);
                 let padded = 4 * keys.len().div_ceil(4);
                 for (index, &head) in args.weights_of.iter().enumerate() {
                     let row = (row * args.weights_of.len() + index) * self.longest;
@@ -81,10 +100,17 @@ fn copy_weights(weights: &mut [f32], start: usize, probs: &[f32]) {
     }
 }
 
+/// Where keys and values are.
+#[derive(Clone, Copy)]
+enum Source<'a> {
+    Tensor(&'a Tensor),
+    Cache(&'a Cache),
+}
+
 /// One query row and the keys that it sees.
 struct Query<'a> {
-    args: &'a AttentionArgs<'a, Tensor>,
-    kv: &'a Tensor,
+    args: &'a AttentionArgs<'a, Tensor, Cache>,
+    kv: Source<'a>,
     row: usize,
     /// Rows of the keys and values.
     keys: Range<usize>,
@@ -97,11 +123,12 @@ const TILE: usize = 16;
 impl Query<'_> {
     /// Writes the contexts of all heads, `[num_heads, head_dim]`, and leaves their probs in `scores`, `[num_heads, keys]`,
     /// each head's padded to whole fours. Heads take turns key by key, so that keys and values are read once, in order.
-    fn attend<L: Lanes>(&self, scores: &mut Vec<[f32; 4]>, context: &mut [f32]) {
+    /// `tile` is room for [`TILE`] heads of keys or values.
+    fn attend<L: Lanes>(&self, scores: &mut Vec<[f32; 4]>, tile: &mut [f32], context: &mut [f32]) {
         let (n, fours) = (self.keys.len(), self.keys.len().div_ceil(4));
         scores.clear();
         scores.resize(self.args.num_heads * fours, [f32::NEG_INFINITY; 4]);
-        self.score::<L>(scores);
+        self.score::<L>(scores, tile);
         for scores in scores.chunks_exact_mut(fours.max(1)) {
             if let Some(cap) = self.args.score_cap {
                 math::soft_cap::<L>(scores.as_flattened_mut(), cap);
@@ -112,7 +139,7 @@ impl Query<'_> {
             }
             math::softmax::<L>(scores);
         }
-        self.mix::<L>(scores, context);
+        self.mix::<L>(scores, tile, context);
     }
 
     /// Heads of the queries that look at the same keys.
@@ -120,15 +147,43 @@ impl Query<'_> {
         self.args.num_heads / self.args.num_kv_heads
     }
 
-    /// The columns from `column` on of one head of keys or values, in the row `row`.
+    /// One head of keys or values, of which the first is at `column`, in each of `rows`: `room`, `[N, head_dim]`, is where
+    /// those of int8 become float32.
     #[inline(always)]
-    fn part(&self, row: usize, column: usize, kv_head: usize) -> &[f32] {
+    fn heads<'s, L: Lanes, const N: usize>(
+        &'s self,
+        rows: impl Iterator<Item = usize>,
+        column: usize,
+        kv_head: usize,
+        room: &'s mut [f32],
+    ) -> [&'s [f32]; N] {
         let head_dim = self.args.head_dim;
-        &self.kv.values()[row * self.kv.columns() + column + kv_head * head_dim..][..head_dim]
+        let column = column + kv_head * head_dim;
+        let mut heads: [&[f32]; N] = [&[]; N];
+        match self.kv {
+            Source::Tensor(kv) => {
+                for (to, row) in heads.iter_mut().zip(rows) {
+                    *to = &kv.values()[row * kv.columns() + column..][..head_dim];
+                }
+            }
+            Source::Cache(cache) => {
+                let rooms = room.chunks_exact_mut(head_dim);
+                for ((to, room), row) in heads.iter_mut().zip(rooms).zip(rows) {
+                    *to = match cache.head(row, column, head_dim) {
+                        Head::Floats(values) => values,
+                        Head::Int8(codes, scale) => {
+                            math::scaled::<L>(codes, scale, room);
+                            room
+                        }
+                    };
+                }
+            }
+        }
+        heads
     }
 
     /// `scores[head, j] = (Σ_d q[head, d] · k[j, d]) · scale`.
-    fn score<L: Lanes>(&self, scores: &mut [[f32; 4]]) {
+    fn score<L: Lanes>(&self, scores: &mut [[f32; 4]], tile: &mut [f32]) {
         let (args, heads_each) = (self.args, self.heads_each());
         let (q, head_dim, fours) = (&args.q, args.head_dim, self.keys.len().div_ceil(4));
         let start = self.row * q.tensor.columns() + q.column;
@@ -137,7 +192,7 @@ impl Query<'_> {
             // Past the last key it is scored again; the caller overwrites what comes of it.
             let rows: [usize; 4] = std::array::from_fn(|i| (first + i).min(self.keys.end - 1));
             for kv_head in 0..args.num_kv_heads {
-                let keys = rows.map(|row| self.part(row, args.k_column, kv_head));
+                let keys = self.heads::<L, 4>(rows.into_iter(), args.k_column, kv_head, tile);
                 let first = kv_head * heads_each;
                 let queries = &queries[first * head_dim..][..heads_each * head_dim];
                 let scores = &mut scores[first * fours..][..heads_each * fours];
@@ -155,17 +210,15 @@ impl Query<'_> {
     }
 
     /// `context[head, d] = Σ_j probs[head, j] · v[j, d]`, in the order of j.
-    fn mix<L: Lanes>(&self, probs: &[[f32; 4]], context: &mut [f32]) {
+    fn mix<L: Lanes>(&self, probs: &[[f32; 4]], tile: &mut [f32], context: &mut [f32]) {
         let (args, heads_each) = (self.args, self.heads_each());
         let (head_dim, padded) = (args.head_dim, 4 * self.keys.len().div_ceil(4));
         context.fill(0.0);
-        for tile in (0..self.keys.len()).step_by(TILE) {
-            let keys = tile..self.keys.len().min(tile + TILE);
+        for first in (0..self.keys.len()).step_by(TILE) {
+            let keys = first..self.keys.len().min(first + TILE);
             for kv_head in 0..args.num_kv_heads {
-                let mut values: [&[f32]; TILE] = [&[]; TILE];
-                for (to, key) in values.iter_mut().zip(keys.clone()) {
-                    *to = self.part(self.keys.start + key, args.v_column, kv_head);
-                }
+                let rows = keys.clone().map(|key| self.keys.start + key);
+                let values = self.heads::<L, TILE>(rows, args.v_column, kv_head, tile);
                 let values = &values[..keys.len()];
                 let first = kv_head * heads_each;
                 let probs = probs.as_flattened().chunks_exact(padded).skip(first);

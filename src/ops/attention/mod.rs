@@ -62,13 +62,34 @@ pub struct AttentionSegment {
     pub past_len: usize,
 }
 
+/// How keys and values of tokens are remembered.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum CacheKind {
+    /// Float32, for many short sequences (beams): room is used again, and growing costs no allocation once warm.
+    #[default]
+    Short,
+    /// Float32, for few long sequences: growing moves nothing, and copies share what they have in common.
+    Long,
+    /// As `Long`, of int8 with a scale for each token's key and value of each head: little more than a quarter of it.
+    LongInt8,
+}
+
+/// Keys and values side by side, which segments name by index: just computed, or remembered.
+#[derive(Debug)]
+pub enum KeysValues<'a, T, C> {
+    /// In tensors.
+    Tensors(&'a [T]),
+    /// In caches.
+    Caches(&'a [C]),
+}
+
 /// Arguments of one attention call over a ragged batch.
 #[derive(Debug)]
-pub struct AttentionArgs<'a, T> {
+pub struct AttentionArgs<'a, T, C> {
     /// Queries, `[query rows, num_heads · head_dim]`.
     pub q: View<'a, T>,
-    /// Keys and values side by side, which segments name by index.
-    pub kv: &'a [T],
+    /// Keys and values.
+    pub kv: KeysValues<'a, T, C>,
     /// First column of the keys, `[kv_len, num_kv_heads · head_dim]`.
     pub k_column: usize,
     /// First column of the values, `[kv_len, num_kv_heads · head_dim]`.
@@ -91,10 +112,11 @@ pub struct AttentionArgs<'a, T> {
     pub weights_of: &'a [usize],
 }
 
-/// Checks the arguments, given the shape of a tensor; returns the longest `kv_len` of the segments.
-pub fn check<T>(
-    args: &AttentionArgs<'_, T>,
+/// Checks the arguments, given the shapes of tensors and caches; returns the longest `kv_len` of the segments.
+pub fn check<T, C>(
+    args: &AttentionArgs<'_, T, C>,
     shape: impl Fn(&T) -> (usize, usize),
+    cache_shape: impl Fn(&C) -> (usize, usize),
 ) -> Result<usize> {
     let (heads, kv_heads) = (args.num_heads, args.num_kv_heads);
     if args.head_dim == 0 || kv_heads == 0 || heads == 0 || !heads.is_multiple_of(kv_heads) {
@@ -107,8 +129,10 @@ pub fn check<T>(
     if let Some(head) = args.weights_of.iter().find(|&&head| head >= heads) {
         return Err(mismatch("attention weights", format!("a head below {heads}"), head));
     }
-    let fits = |tensor: &T, column: usize, heads: usize, rows: usize| {
-        let (tensor_rows, columns) = shape(tensor);
+    let fits = |(tensor_rows, columns): (usize, usize),
+                column: usize,
+                heads: usize,
+                rows: usize| {
         let end = heads.checked_mul(args.head_dim).and_then(|width| width.checked_add(column));
         match end {
             Some(end) if end <= columns && rows <= tensor_rows => Ok(()),
@@ -128,13 +152,17 @@ pub fn check<T>(
         }
         next_row = queries.end;
         longest = longest.max(keys.len());
-        let Some(kv) = args.kv.get(segment.kv) else {
-            return Err(mismatch("attention segments", args.kv.len(), segment.kv));
+        let kv = match args.kv {
+            KeysValues::Tensors(tensors) => tensors.get(segment.kv).map(&shape),
+            KeysValues::Caches(caches) => caches.get(segment.kv).map(&cache_shape),
         };
+        let kv = kv.ok_or_else(|| {
+            mismatch("attention segments", "one of the keys and values", segment.kv)
+        })?;
         fits(kv, args.k_column, kv_heads, keys.end)?;
         fits(kv, args.v_column, kv_heads, keys.end)?;
     }
-    fits(args.q.tensor, args.q.column, heads, next_row)?;
+    fits(shape(args.q.tensor), args.q.column, heads, next_row)?;
     let (query_rows, _) = shape(args.q.tensor);
     if query_rows != next_row {
         return Err(mismatch("attention segments", query_rows, next_row));
@@ -144,9 +172,9 @@ pub fn check<T>(
 
 /// For every query row and head: `scores[j] = scale · Σ_d q[d] · k[j, d]`, capped, over the visible keys j,
 /// `probs = softmax(scores)`, `y[d] = Σ_j probs[j] · v[j, d]`, in double precision; and the probs of the heads asked
-/// for. `values` gives the values and the number of columns of a tensor.
+/// for. `values` gives the values and the number of columns of a tensor; caches are tensors here.
 pub fn reference<T>(
-    args: &AttentionArgs<'_, T>,
+    args: &AttentionArgs<'_, T, T>,
     values: impl Fn(&T) -> (&[f32], usize),
 ) -> (Vec<f32>, Vec<f32>) {
     let at = |tensor: &T, row: usize, column: usize| {
@@ -156,7 +184,8 @@ pub fn reference<T>(
     let longest = args.segments.iter().map(|segment| segment.kv_rows.len()).max().unwrap_or(0);
     let (mut y, mut weights) = (Vec::new(), Vec::new());
     for segment in args.segments {
-        let kv = &args.kv[segment.kv];
+        let (KeysValues::Tensors(kv) | KeysValues::Caches(kv)) = args.kv;
+        let kv = &kv[segment.kv];
         for (i, row) in segment.query_rows.clone().enumerate() {
             let mut row_probs = Vec::new();
             for head in 0..args.num_heads {

@@ -7,11 +7,11 @@ mod session;
 mod vocabulary;
 
 pub use job::{Completed, FinishReason, GenerationJob, GenerationOptions};
-pub use model::{TextModel, TextModelInfo};
+pub use model::{LoadOptions, TextModel, TextModelInfo};
 pub use score::ScoreJob;
 pub use session::Session;
 
 pub use crate::backend::cpu::Cpu;
 pub use crate::generate::SamplingOptions;
-pub use crate::stack::Precision;
+pub use crate::stack::{KvCache, Precision};
 pub use crate::text::tokenizer::{Part, Tokenizer};

@@ -6,9 +6,18 @@ use crate::error::Result;
 use crate::formats::{ByteSource, gguf::GgufFile};
 use crate::model::arch;
 use crate::ops::Ops;
-use crate::stack::{Decoder, Precision};
+use crate::stack::{Decoder, KvCache, Precision};
 use crate::text::tokenizer::{PieceKind, Tokenizer};
 use std::rc::Rc;
+
+/// How a model is loaded and run.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct LoadOptions {
+    /// Arithmetic of the matrix products.
+    pub precision: Precision,
+    /// How sessions remember keys and values.
+    pub kv_cache: KvCache,
+}
 
 /// What a caller may want to know of a model.
 #[derive(Debug, Clone, PartialEq)]
@@ -19,6 +28,8 @@ pub struct TextModelInfo {
     pub vocab_size: usize,
     /// The arithmetic in use: `Float32` or `Int8`.
     pub precision: Precision,
+    /// How keys and values are remembered.
+    pub kv_cache: KvCache,
     /// Jinja template that makes a prompt of a chat.
     pub chat_template: Option<String>,
     /// Text of the token that begins a text, for the template.
@@ -43,14 +54,15 @@ impl<O: Ops + Clone> TextModel<O> {
     /// # Errors
     /// Every fault of the file is an error that names it; an architecture, a type of tensors or a tokenizer that is not
     /// known is [`crate::error::Error::Unsupported`].
-    pub fn load(ops: O, file: Box<dyn ByteSource>, precision: Precision) -> Result<Self> {
+    pub fn load(ops: O, file: Box<dyn ByteSource>, options: LoadOptions) -> Result<Self> {
+        let LoadOptions { precision, kv_cache } = options;
         let file = GgufFile::open(file)?;
         let metadata = file.metadata();
         // What is quick to find wrong comes before what takes long.
         let spec = arch::gguf::describe(&file)?;
         let tokenizer = vocabulary::tokenizer(metadata)?;
         let is_quantised = file.tensors().iter().any(|tensor| tensor.dtype.block_len() > 1);
-        let decoder = Decoder::load(&ops, &file, &spec, precision)?;
+        let decoder = Decoder::load(&ops, &file, &spec, precision)?.with_kv_cache(kv_cache);
         let text = |id: Option<u32>| id.map(|id| tokenizer.token_text(id));
         let info = TextModelInfo {
             context_len: decoder.context_len(),
@@ -60,6 +72,7 @@ impl<O: Ops + Clone> TextModel<O> {
                 Precision::Auto => Precision::Float32,
                 other => other,
             },
+            kv_cache,
             chat_template: metadata.string("tokenizer.chat_template")?.map(str::to_owned),
             bos_token: text(tokenizer.bos_id()),
             eos_token: text(tokenizer.eos_id()),

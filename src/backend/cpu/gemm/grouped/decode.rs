@@ -9,10 +9,17 @@ pub trait Decode<L: Lanes>: Copy {
     const QUADS: usize;
     /// Vectors that the codes of a group take.
     const VECTORS: usize;
+    /// Quads that are packed together.
+    const SET: usize = 1;
     /// Whether an operand comes in two, `16 · upper + lower`, each of four bits.
     const IS_SPLIT: bool;
     /// The operands of quad `q` of a group; `upper` counts only if they are split.
     fn operands(self, codes: &[Sixteen], q: usize) -> Operands<L>;
+    /// Calls `work` with the operands of each quad of a set, which is decoded in its own way: written out, not a loop.
+    #[inline(always)]
+    fn each(self, codes: &[Sixteen], set: usize, mut work: impl FnMut(usize, Operands<L>)) {
+        work(set, self.operands(codes, set));
+    }
     /// What operands have too much.
     fn zero(self) -> i32;
     /// What the bits of an operand are xored with to be a number from 0 on, and what that has too much.

@@ -45,6 +45,7 @@ pub struct Sixes {
 impl<L: Lanes> Decode<L> for Sixes {
     const QUADS: usize = 4;
     const VECTORS: usize = 6;
+    const SET: usize = 2;
     const IS_SPLIT: bool = false;
     #[inline(always)]
     fn operands(self, codes: &[Sixteen], q: usize) -> Operands<L> {
@@ -58,6 +59,11 @@ impl<L: Lanes> Decode<L> for Sixes {
                 [own(2), L::xor(lower, L::shr::<2>(rest(2)))]
             }
         })
+    }
+    #[inline(always)]
+    fn each(self, codes: &[Sixteen], set: usize, mut work: impl FnMut(usize, Operands<L>)) {
+        work(2 * set, self.operands(codes, 2 * set));
+        work(2 * set + 1, self.operands(codes, 2 * set + 1));
     }
     #[inline(always)]
     fn zero(self) -> i32 {
@@ -74,6 +80,7 @@ pub struct Fives {
 impl<L: Lanes> Decode<L> for Fives {
     const QUADS: usize = 8;
     const VECTORS: usize = 10;
+    const SET: usize = 4;
     const IS_SPLIT: bool = false;
     #[inline(always)]
     fn operands(self, codes: &[Sixteen], q: usize) -> Operands<L> {
@@ -92,6 +99,13 @@ impl<L: Lanes> Decode<L> for Fives {
                 [y, L::xor(lower(4), L::xor(fourth, fifth))]
             }
         })
+    }
+    #[inline(always)]
+    fn each(self, codes: &[Sixteen], set: usize, mut work: impl FnMut(usize, Operands<L>)) {
+        work(4 * set, self.operands(codes, 4 * set));
+        work(4 * set + 1, self.operands(codes, 4 * set + 1));
+        work(4 * set + 2, self.operands(codes, 4 * set + 2));
+        work(4 * set + 3, self.operands(codes, 4 * set + 3));
     }
     #[inline(always)]
     fn zero(self) -> i32 {

@@ -192,11 +192,12 @@ fn group_sums<L: Lanes, D: Decode<L>, const R: usize, const B: usize>(
 ) -> [[[L::I32; 2]; B]; R] {
     let codes = codes.map(|codes| &codes[..D::VECTORS]);
     let mut sums = [[[[L::splat_i32(0); 2]; 2]; R]; B];
-    for q in 0..D::QUADS {
-        let x = x.map(|x| L::splat_bytes(&x[q]));
+    for set in 0..D::QUADS / D::SET {
         for (codes, sums) in codes.iter().zip(&mut sums) {
-            let operands = decode.operands(codes, q);
-            *sums = split_sums::<L, D, R>(x, &operands, *sums);
+            decode.each(codes, set, |q, operands| {
+                let x = x.map(|x| L::splat_bytes(&x[q]));
+                *sums = split_sums::<L, D, R>(x, &operands, *sums);
+            });
         }
     }
     std::array::from_fn(|r| std::array::from_fn(|b| joined::<L, D>(sums[b][r])))
