@@ -48,7 +48,7 @@ pub(crate) struct Scratch {
     /// Some heads of keys or values on their way from int8 to float32.
     pub(crate) tile: Vec<f32>,
     /// Eight table rows, packed for one call.
-    pub(crate) float_block: Vec<gemm::Floats>,
+    pub(crate) block_room: gemm::grouped::BlockRoom,
 }
 
 impl<L: Lanes> Cpu<L> {

@@ -2,7 +2,7 @@
 
 use super::{check, mismatch};
 use crate::backend::cpu::blocks::BlockType;
-use crate::backend::cpu::gemm::grouped::GroupedMatrix;
+use crate::backend::cpu::gemm::grouped::{BlockRoom, GroupedMatrix};
 use crate::backend::cpu::gemm::{
     BLOCK, Finish, FloatMatrix, Floats, Int8Matrix, Output, pack_dequantized_block,
     pack_float_block,
@@ -186,7 +186,7 @@ impl Matrix {
         block: usize,
         input: &[f32],
         scratch: &Scratch,
-        floats: &mut Vec<Floats>,
+        room: &mut BlockRoom,
         output: &mut Output<'_>,
         width: usize,
     ) {
@@ -196,10 +196,10 @@ impl Matrix {
                 matrix.multiply_from::<L>(block, &scratch.quantized, output, width);
             }
             Matrix::Grouped(matrix) => {
-                matrix.multiply_from::<L>(block, &scratch.grouped, output, width);
+                matrix.multiply_from::<L>(block, &scratch.grouped, output, width, room);
             }
             Matrix::GroupedFloat(matrix) => {
-                matrix.multiply_float_from::<L>(block, input, output, width, floats);
+                matrix.multiply_float_from::<L>(block, input, output, width, room);
             }
         }
     }
@@ -286,15 +286,8 @@ impl<L: Lanes> Cpu<L> {
             self.share(parts, |(index, values), own| {
                 let (first, stride) = (*index * blocks_each, values.len());
                 let mut output = Output { values, stride, column: 0, finish };
-                let floats = &mut own.float_block;
-                group.matrix.multiply_from::<L>(
-                    first,
-                    input,
-                    &scratch,
-                    floats,
-                    &mut output,
-                    stride,
-                );
+                let room = &mut own.block_room;
+                group.matrix.multiply_from::<L>(first, input, &scratch, room, &mut output, stride);
             });
         }
         self.scratch = scratch;
@@ -311,15 +304,15 @@ impl CpuLinear {
         scratch: &mut Scratch,
     ) {
         let mut prepared = None;
-        let mut floats = std::mem::take(&mut scratch.float_block);
+        let mut room = std::mem::take(&mut scratch.block_room);
         for group in &self.groups {
             let (stride, column) = (self.out_features, group.column);
             let mut output = Output { values: output, stride, column, finish };
             scratch.prepare::<L>(input, self.in_features, &group.matrix, &mut prepared);
             let width = group.matrix.out_features();
-            group.matrix.multiply_from::<L>(0, input, scratch, &mut floats, &mut output, width);
+            group.matrix.multiply_from::<L>(0, input, scratch, &mut room, &mut output, width);
         }
-        scratch.float_block = floats;
+        scratch.block_room = room;
     }
 }
 

@@ -1,7 +1,7 @@
 //! The output projection on the CPU: chosen rows are packed, the whole table is multiplied as it lies.
 
 use super::check;
-use crate::backend::cpu::gemm::grouped::GroupedMatrix;
+use crate::backend::cpu::gemm::grouped::{BlockRoom, GroupedMatrix};
 use crate::backend::cpu::gemm::{
     BLOCK, Finish, Floats, Output, multiply_float, multiply_int8, pack_dequantized_block,
     pack_float_block,
@@ -152,8 +152,8 @@ impl<L: Lanes> Cpu<L> {
         self.share(parts, |(index, values), own| {
             let (first, stride) = (*index * blocks_each, values.len());
             let mut to = Output { values, stride, column: 0, finish: Finish::Store };
-            let floats = &mut own.float_block;
-            table.multiply_from::<L>(first, input, &scratch, floats, &mut to, stride);
+            let room = &mut own.block_room;
+            table.multiply_from::<L>(first, input, &scratch, room, &mut to, stride);
         });
         table.add_bias(logits);
         self.scratch = scratch;
@@ -180,14 +180,14 @@ impl Grouped<'_> {
         block: usize,
         input: &[f32],
         scratch: &Scratch,
-        floats: &mut Vec<Floats>,
+        room: &mut BlockRoom,
         output: &mut Output<'_>,
         width: usize,
     ) {
         if self.activation == ActivationQuant::None {
-            self.matrix.multiply_float_from::<L>(block, input, output, width, floats);
+            self.matrix.multiply_float_from::<L>(block, input, output, width, room);
         } else {
-            self.matrix.multiply_from::<L>(block, &scratch.grouped, output, width);
+            self.matrix.multiply_from::<L>(block, &scratch.grouped, output, width, room);
         }
     }
 
@@ -253,10 +253,10 @@ fn whole_table<L: Lanes>(
         TableValues::Grouped(matrix) => {
             let table = Grouped { matrix, bias, activation };
             table.prepare::<L>(input, scratch);
-            let mut floats = std::mem::take(&mut scratch.float_block);
+            let mut room = std::mem::take(&mut scratch.block_room);
             let width = matrix.out_features();
-            table.multiply_from::<L>(0, input, scratch, &mut floats, output, width);
-            scratch.float_block = floats;
+            table.multiply_from::<L>(0, input, scratch, &mut room, output, width);
+            scratch.block_room = room;
             return table.add_bias(output.values);
         }
         TableValues::Int8 { values, multiplier } => {
@@ -269,7 +269,7 @@ fn whole_table<L: Lanes>(
         TableValues::F32(_) => {}
     }
     // Float32: eight rows are packed at a time, multiplied with all inputs, and forgotten.
-    let block = &mut scratch.float_block;
+    let block = &mut scratch.block_room.floats;
     block.clear();
     block.resize(columns, Floats::default());
     for first in (0..table.rows()).step_by(BLOCK) {

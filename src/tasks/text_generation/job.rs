@@ -9,7 +9,7 @@ use crate::text::tokenizer::TextStream;
 use std::{ops::Range, rc::Rc};
 
 /// Tokens of a prompt read at once: enough to read the weights once for many, few enough that a step stays short.
-const CHUNK: usize = 32;
+const CHUNK: usize = 64;
 
 /// How to go on after a prompt.
 #[derive(Debug, Clone, PartialEq, Default)]

@@ -3,23 +3,18 @@
 use super::Sixteen;
 use crate::backend::cpu::lanes::{ByteDot, Lanes};
 
-/// Makes operands of the codes of a quad: four codes of each of columns 0 to 3 and of columns 4 to 7.
+/// Makes operands of codes: a quad is four codes of each of columns 0 to 3 and of columns 4 to 7.
 pub trait Decode<L: Lanes>: Copy {
-    /// Quads of a group.
+    /// Vectors that some quads share, an array of them.
+    type Unit: Copy;
+    /// How many quads do.
     const QUADS: usize;
-    /// Vectors that the codes of a group take.
-    const VECTORS: usize;
-    /// Quads that are packed together.
-    const SET: usize = 1;
     /// Whether an operand comes in two, `16 · upper + lower`, each of four bits.
     const IS_SPLIT: bool;
-    /// The operands of quad `q` of a group; `upper` counts only if they are split.
-    fn operands(self, codes: &[Sixteen], q: usize) -> Operands<L>;
-    /// Calls `work` with the operands of each quad of a set, which is decoded in its own way: written out, not a loop.
-    #[inline(always)]
-    fn each(self, codes: &[Sixteen], set: usize, mut work: impl FnMut(usize, Operands<L>)) {
-        work(set, self.operands(codes, set));
-    }
+    /// The units of vectors one after the other.
+    fn units(vectors: &[Sixteen]) -> &[Self::Unit];
+    /// The operands of quad `q` of a unit; `upper` counts only if they are split.
+    fn operands(self, unit: &Self::Unit, q: usize) -> Operands<L>;
     /// What operands have too much.
     fn zero(self) -> i32;
     /// What the bits of an operand are xored with to be a number from 0 on, and what that has too much.
@@ -42,23 +37,34 @@ impl<L: Lanes> Operands<L> {
 }
 
 #[inline(always)]
-pub fn load<L: Lanes>(codes: &[Sixteen], at: usize) -> L::I16 {
-    L::load_bytes(&codes[at].0)
+pub fn load<L: Lanes>(vector: &Sixteen) -> L::I16 {
+    L::load_bytes(&vector.0)
 }
 
-/// Codes of four bits: of columns 0 to 3 the lower ones of each byte, of columns 4 to 7 the upper ones.
+/// The codes of four bits of quad `q` of two: those of the first are the lower ones of each byte. Of columns 0 to 3 they
+/// are in the first vector, of columns 4 to 7 in the second, so that sums of different columns have none in common.
+#[inline(always)]
+fn nibbles<L: Lanes>(unit: &[Sixteen; 2], q: usize) -> [L::I16; 2] {
+    unit.each_ref().map(|vector| L::nibbles(load::<L>(vector))[q])
+}
+
+/// Codes of four bits.
 #[derive(Clone, Copy)]
 pub struct Nibbles {
     pub zero: i32,
 }
 
 impl<L: Lanes> Decode<L> for Nibbles {
-    const QUADS: usize = 8;
-    const VECTORS: usize = 8;
+    type Unit = [Sixteen; 2];
+    const QUADS: usize = 2;
     const IS_SPLIT: bool = false;
     #[inline(always)]
-    fn operands(self, codes: &[Sixteen], q: usize) -> Operands<L> {
-        Operands::whole(L::nibbles(load::<L>(codes, q)))
+    fn units(vectors: &[Sixteen]) -> &[Self::Unit] {
+        vectors.as_chunks().0
+    }
+    #[inline(always)]
+    fn operands(self, unit: &Self::Unit, q: usize) -> Operands<L> {
+        Operands::whole(nibbles::<L>(unit, q))
     }
     #[inline(always)]
     fn zero(self) -> i32 {
@@ -94,12 +100,16 @@ impl Bytes {
 }
 
 impl<L: Lanes> Decode<L> for Bytes {
-    const QUADS: usize = 8;
-    const VECTORS: usize = 16;
+    type Unit = [Sixteen; 2];
+    const QUADS: usize = 1;
     const IS_SPLIT: bool = false;
     #[inline(always)]
-    fn operands(self, codes: &[Sixteen], q: usize) -> Operands<L> {
-        Operands::whole([load::<L>(codes, 2 * q), load::<L>(codes, 2 * q + 1)])
+    fn units(vectors: &[Sixteen]) -> &[Self::Unit] {
+        vectors.as_chunks().0
+    }
+    #[inline(always)]
+    fn operands(self, unit: &Self::Unit, _: usize) -> Operands<L> {
+        Operands::whole([load::<L>(&unit[0]), load::<L>(&unit[1])])
     }
     #[inline(always)]
     fn zero(self) -> i32 {
@@ -116,12 +126,16 @@ impl<L: Lanes> Decode<L> for Bytes {
 pub struct SplitBytes;
 
 impl<L: Lanes> Decode<L> for SplitBytes {
-    const QUADS: usize = 8;
-    const VECTORS: usize = 16;
+    type Unit = [Sixteen; 2];
+    const QUADS: usize = 1;
     const IS_SPLIT: bool = true;
     #[inline(always)]
-    fn operands(self, codes: &[Sixteen], q: usize) -> Operands<L> {
-        let [low, high] = [0, 1].map(|half| L::nibbles(load::<L>(codes, 2 * q + half)));
+    fn units(vectors: &[Sixteen]) -> &[Self::Unit] {
+        vectors.as_chunks().0
+    }
+    #[inline(always)]
+    fn operands(self, unit: &Self::Unit, _: usize) -> Operands<L> {
+        let [low, high] = [0, 1].map(|at| L::nibbles(load::<L>(&unit[at])));
         Operands { lower: [low[0], high[0]], upper: [low[1], high[1]] }
     }
     #[inline(always)]
@@ -147,12 +161,16 @@ impl<L: Lanes> LookUp<L> {
 }
 
 impl<L: Lanes> Decode<L> for LookUp<L> {
-    const QUADS: usize = 8;
-    const VECTORS: usize = 8;
+    type Unit = [Sixteen; 2];
+    const QUADS: usize = 2;
     const IS_SPLIT: bool = false;
     #[inline(always)]
-    fn operands(self, codes: &[Sixteen], q: usize) -> Operands<L> {
-        let indices = L::nibbles(load::<L>(codes, q));
+    fn units(vectors: &[Sixteen]) -> &[Self::Unit] {
+        vectors.as_chunks().0
+    }
+    #[inline(always)]
+    fn operands(self, unit: &Self::Unit, q: usize) -> Operands<L> {
+        let indices = nibbles::<L>(unit, q);
         Operands::whole(indices.map(|indices| L::look_up(self.table, indices)))
     }
     #[inline(always)]
@@ -183,12 +201,16 @@ impl<L: Lanes> SplitLookUp<L> {
 }
 
 impl<L: Lanes> Decode<L> for SplitLookUp<L> {
-    const QUADS: usize = 8;
-    const VECTORS: usize = 8;
+    type Unit = [Sixteen; 2];
+    const QUADS: usize = 2;
     const IS_SPLIT: bool = true;
     #[inline(always)]
-    fn operands(self, codes: &[Sixteen], q: usize) -> Operands<L> {
-        let indices = L::nibbles(load::<L>(codes, q));
+    fn units(vectors: &[Sixteen]) -> &[Self::Unit] {
+        vectors.as_chunks().0
+    }
+    #[inline(always)]
+    fn operands(self, unit: &Self::Unit, q: usize) -> Operands<L> {
+        let indices = nibbles::<L>(unit, q);
         Operands {
             lower: indices.map(|indices| L::look_up(self.lower, indices)),
             upper: indices.map(|indices| L::look_up(self.upper, indices)),

@@ -43,27 +43,25 @@ pub struct Sixes {
 }
 
 impl<L: Lanes> Decode<L> for Sixes {
-    const QUADS: usize = 4;
-    const VECTORS: usize = 6;
-    const SET: usize = 2;
+    type Unit = [Sixteen; 3];
+    const QUADS: usize = 2;
     const IS_SPLIT: bool = false;
     #[inline(always)]
-    fn operands(self, codes: &[Sixteen], q: usize) -> Operands<L> {
-        let vector = |i: usize| L::pairs(load::<L>(codes, q / 2 * 3 + i));
+    fn units(vectors: &[Sixteen]) -> &[Self::Unit] {
+        vectors.as_chunks().0
+    }
+    #[inline(always)]
+    fn operands(self, unit: &Self::Unit, q: usize) -> Operands<L> {
+        let vector = |i: usize| L::pairs(load::<L>(&unit[i]));
         let own = |i: usize| bits::<L>(vector(i), 0x3f);
         let rest = |i: usize| bits::<L>(vector(i), 0xc0);
-        operands::<L>(match q % 2 {
+        operands::<L>(match q {
             0 => [own(0), own(1)],
             _ => {
                 let lower = L::xor(L::shr::<6>(rest(0)), L::shr::<4>(rest(1)));
                 [own(2), L::xor(lower, L::shr::<2>(rest(2)))]
             }
         })
-    }
-    #[inline(always)]
-    fn each(self, codes: &[Sixteen], set: usize, mut work: impl FnMut(usize, Operands<L>)) {
-        work(2 * set, self.operands(codes, 2 * set));
-        work(2 * set + 1, self.operands(codes, 2 * set + 1));
     }
     #[inline(always)]
     fn zero(self) -> i32 {
@@ -78,17 +76,20 @@ pub struct Fives {
 }
 
 impl<L: Lanes> Decode<L> for Fives {
-    const QUADS: usize = 8;
-    const VECTORS: usize = 10;
-    const SET: usize = 4;
+    type Unit = [Sixteen; 5];
+    const QUADS: usize = 4;
     const IS_SPLIT: bool = false;
     #[inline(always)]
-    fn operands(self, codes: &[Sixteen], q: usize) -> Operands<L> {
-        let vector = |i: usize| L::pairs(load::<L>(codes, q / 4 * 5 + i));
+    fn units(vectors: &[Sixteen]) -> &[Self::Unit] {
+        vectors.as_chunks().0
+    }
+    #[inline(always)]
+    fn operands(self, unit: &Self::Unit, q: usize) -> Operands<L> {
+        let vector = |i: usize| L::pairs(load::<L>(&unit[i]));
         let own = |i: usize| bits::<L>(vector(i), 0x1f);
         let lower = |i: usize| bits::<L>(L::shr::<5>(vector(i)), 0x07);
         let upper = |i: usize| bits::<L>(L::shr::<2>(vector(i)), 0x18);
-        operands::<L>(match q % 4 {
+        operands::<L>(match q {
             0 => [own(0), own(1)],
             1 => [own(2), own(3)],
             2 => [own(4), L::xor(lower(0), upper(1))],
@@ -99,13 +100,6 @@ impl<L: Lanes> Decode<L> for Fives {
                 [y, L::xor(lower(4), L::xor(fourth, fifth))]
             }
         })
-    }
-    #[inline(always)]
-    fn each(self, codes: &[Sixteen], set: usize, mut work: impl FnMut(usize, Operands<L>)) {
-        work(4 * set, self.operands(codes, 4 * set));
-        work(4 * set + 1, self.operands(codes, 4 * set + 1));
-        work(4 * set + 2, self.operands(codes, 4 * set + 2));
-        work(4 * set + 3, self.operands(codes, 4 * set + 3));
     }
     #[inline(always)]
     fn zero(self) -> i32 {

@@ -5,94 +5,38 @@
 //! seven bits as its second operand the product of bytes is exact on every machine, since no sum of two reaches 2^15.
 
 mod decode;
-mod factors;
+mod form;
 mod gapless;
+mod record;
 mod rows;
 mod tiles;
+mod unpacked;
 
 use super::{BLOCK, Floats, Output, Sweep, in_blocks, multiply_float};
 use crate::backend::cpu::lanes::{ByteDot, Lanes, probe};
 use crate::error::{Error, Result};
 use decode::{Bytes, Decode, LookUp, Nibbles, SplitBytes, SplitLookUp};
+use form::pack_codes;
 use gapless::{Fives, Sixes};
+use record::{Records, push_factors, record_len};
 use tiles::CodeTiles;
+use unpacked::Unpacked;
 
+pub use form::{Codes, Group, GroupForm};
 pub use rows::GroupedRows;
 
-/// How the weights of a group are coded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Codes {
-    /// Four bits, from which `zero` is taken.
-    Four {
-        /// The code of nothing.
-        zero: u8,
-    },
-    /// Four bits that choose one of sixteen int8.
-    Chosen(&'static [i8; 16]),
-    /// Five bits, from which `zero` is taken.
-    Five {
-        /// The code of nothing.
-        zero: u8,
-    },
-    /// Six bits, from which `zero` is taken.
-    Six {
-        /// The code of nothing.
-        zero: u8,
-    },
-    /// Int8.
-    Eight,
-}
-
-/// What all groups of a matrix have in common.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct GroupForm {
-    /// Weights of a group, neighbours in a row: 16 of six bits, 32 of any others.
-    pub size: usize,
-    /// How they are coded.
-    pub codes: Codes,
-    /// Whether a group has a value to which its weights are added.
-    pub has_min: bool,
-    /// Whether that value and the factor are float16 numbers.
-    pub halves: bool,
-}
-
-/// One group on its way into a matrix.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Group {
-    /// Codes of the first [`GroupForm::size`] weights; int8 codes as they are in memory.
-    pub codes: [u8; 32],
-    /// Factor of the weights.
-    pub scale: f32,
-    /// What is added to them.
-    pub min: f32,
-}
-
-impl Group {
-    /// Zeros.
-    pub const ZERO: Self = Self { codes: [0; 32], scale: 0.0, min: 0.0 };
-
-    /// The weights it stands for.
-    pub fn values(&self, form: GroupForm, to: &mut [f32]) {
-        for (to, &code) in to.iter_mut().zip(&self.codes) {
-            let code = match form.codes {
-                Codes::Four { zero } | Codes::Five { zero } | Codes::Six { zero } => {
-                    f32::from(code) - f32::from(zero)
-                }
-                Codes::Chosen(table) => f32::from(table[usize::from(code & 15)]),
-                Codes::Eight => f32::from(code.cast_signed()),
-            };
-            *to = self.scale * code;
-            if form.has_min {
-                *to += self.min;
-            }
-        }
-    }
+/// Room for what is made of a block of columns.
+#[derive(Debug, Default)]
+pub struct BlockRoom {
+    /// Eight float32 weights of each input.
+    pub floats: Vec<Floats>,
+    unpacked: Unpacked,
 }
 
 /// Sixteen bytes of codes, aligned so that no load crosses a cache line.
 #[derive(Debug, Clone, Copy)]
 #[repr(C, align(16))]
-pub(super) struct Sixteen(pub [i8; 16]);
+pub struct Sixteen(pub [i8; 16]);
 
 /// A matrix packed for products.
 #[derive(Debug)]
@@ -102,8 +46,9 @@ pub struct GroupedMatrix {
     form: GroupForm,
     /// How the machine reads bytes of eight bits; `None`: they are multiplied in two halves.
     kind: Option<ByteDot>,
-    /// `[out_features / 8, groups]`, each of eight columns: codes, [`vectors`] of them; scales, and after them what is added, if anything is. A product with one row takes as long as memory
-    /// takes to read it all, which is shortest from the first byte to the last.
+    /// `[out_features / 8, groups]`, each of eight columns: codes, [`form::vectors`] of them; scales, and after them what is
+    /// added, if anything is. A product with one row takes as long as memory takes to read it all, which is shortest from
+    /// the first byte to the last.
     records: Vec<Sixteen>,
     /// `[out_features / 8]`.
     bias: Vec<Floats>,
@@ -149,9 +94,9 @@ impl GroupedMatrix {
                 let quads: [_; 8] = std::array::from_fn(|q| [four(q, 0), four(q, 4)]);
                 pack_codes(form.codes, &quads[..form.size / 4], &mut records);
                 let eight = |of: fn(&Group) -> f32| std::array::from_fn(|c| of(column(c)));
-                factors::push(eight(|group| group.scale), form.halves, &mut records);
+                push_factors(eight(|group| group.scale), form, &mut records);
                 if form.has_min {
-                    factors::push(eight(|group| group.min), form.halves, &mut records);
+                    push_factors(eight(|group| group.min), form, &mut records);
                 }
             }
         }
@@ -187,21 +132,30 @@ impl GroupedMatrix {
         input: &GroupedRows,
         output: &mut Output<'_>,
         width: usize,
+        room: &mut BlockRoom,
     ) {
-        self.dispatch::<L, _>(WithRows { matrix: self, block, input, output, width });
+        self.dispatch::<L, _>(WithRows {
+            matrix: self,
+            block,
+            input,
+            output,
+            width,
+            unpacked: &mut room.unpacked,
+        });
     }
 
     /// As [`GroupedMatrix::multiply_from`], of float32 rows `[rows, in_features]`: eight columns of weights at a time
-    /// become float32, in `floats`.
+    /// become float32.
     pub fn multiply_float_from<L: Lanes>(
         &self,
         block: usize,
         input: &[f32],
         output: &mut Output<'_>,
         width: usize,
-        floats: &mut Vec<Floats>,
+        room: &mut BlockRoom,
     ) {
         let (width, bias) = self.part(block, width);
+        let floats = &mut room.floats;
         floats.clear();
         floats.resize(self.in_features, Floats::default());
         let column = output.column;
@@ -253,37 +207,6 @@ fn reserve<T>(groups: usize, each: usize) -> Result<Vec<T>> {
     Ok(room)
 }
 
-/// Vectors of codes of a group of eight columns.
-fn vectors(codes: Codes) -> usize {
-    match codes {
-        Codes::Four { .. } | Codes::Chosen(_) => 8,
-        Codes::Five { .. } => 10,
-        Codes::Six { .. } => 6,
-        Codes::Eight => 16,
-    }
-}
-
-/// Packs the codes of a group, `[quads][columns 0 to 3, columns 4 to 7]`.
-fn pack_codes(codes: Codes, quads: &[[[u8; 16]; 2]], to: &mut Vec<Sixteen>) {
-    match codes {
-        Codes::Four { .. } | Codes::Chosen(_) => to.extend(quads.iter().map(|[low, high]| {
-            Sixteen(std::array::from_fn(|i| ((low[i] & 15) | high[i] << 4).cast_signed()))
-        })),
-        Codes::Five { .. } => gapless::pack_five(quads, to),
-        Codes::Six { .. } => gapless::pack_six(quads, to),
-        Codes::Eight => {
-            let halves = quads.as_flattened().iter();
-            to.extend(halves.map(|half| Sixteen(half.map(u8::cast_signed))));
-        }
-    }
-}
-
-/// Vectors of a group of eight columns.
-fn record_len(form: GroupForm) -> usize {
-    let factors = if form.has_min { 2 } else { 1 };
-    vectors(form.codes) + factors * factors::vectors(form.halves)
-}
-
 /// Something done with a matrix, written once for every form of codes.
 trait WithCodes<L: Lanes> {
     fn call<D: Decode<L>>(self, decode: D);
@@ -295,46 +218,58 @@ struct WithRows<'a, 'o> {
     input: &'a GroupedRows,
     output: &'a mut Output<'o>,
     width: usize,
+    unpacked: &'a mut Unpacked,
 }
 
 impl<L: Lanes> WithCodes<L> for WithRows<'_, '_> {
     fn call<D: Decode<L>>(self, decode: D) {
-        let Self { matrix, block, input, output, width } = self;
+        let Self { matrix, block, input, output, width, unpacked } = self;
         let rows = output.values.len().checked_div(output.stride).unwrap_or(0);
         if !input.fits(rows, matrix.in_features, matrix.form.size) {
             return debug_assert!(false, "input smaller than the product");
         }
         let (width, bias) = matrix.part(block, width);
+        if bias.is_empty() {
+            return;
+        }
         let tiles = CodeTiles { matrix, decode, input };
         let mut sweep = Sweep { out_features: width, bias, output };
         let whole = rows - rows % 4;
-        for i in 0..bias.len() {
-            for row in (0..whole).step_by(4) {
-                for (r, [sums]) in tiles.sums::<L, 4, 1>(row, [block + i]).into_iter().enumerate() {
-                    sweep.finish::<L>(row + r, i, sums);
+        if whole > 0 {
+            for i in 0..bias.len() {
+                unpacked.unpack::<L, D>(decode, Records::new(matrix), block + i);
+                for row in (0..whole).step_by(4) {
+                    let sums = tiles.four_rows::<L>(row, unpacked);
+                    for (r, sums) in sums.into_iter().enumerate() {
+                        sweep.finish::<L>(row + r, i, sums);
+                    }
                 }
             }
         }
-        let part = bias.len() / STREAMS;
         for row in whole..rows {
-            for i in 0..part {
-                let blocks: [usize; STREAMS] = std::array::from_fn(|s| s * part + i);
-                let [sums] = tiles.sums::<L, 1, STREAMS>(row, blocks.map(|i| block + i));
-                for (i, sums) in blocks.into_iter().zip(sums) {
-                    sweep.finish::<L>(row, i, sums);
+            let mut sums = [Floats::default(); STREAMS];
+            let mut finish = |first: usize, apart: usize, sums: &[Floats]| {
+                for (s, sums) in sums.iter().enumerate() {
+                    let sums = sums.0.each_ref().map(L::load);
+                    sweep.finish::<L>(row, first + s * apart, sums);
                 }
+            };
+            let part = bias.len() / STREAMS;
+            for i in 0..part {
+                tiles.one_row::<L>(row, block + i, part, &mut sums);
+                finish(i, part, &sums);
             }
-            for i in STREAMS * part..bias.len() {
-                let [[sums]] = tiles.sums::<L, 1, 1>(row, [block + i]);
-                sweep.finish::<L>(row, i, sums);
-            }
+            let rest = STREAMS * part;
+            let sums = &mut sums[..bias.len() - rest];
+            tiles.one_row::<L>(row, block + rest, 1, sums);
+            finish(rest, 1, sums);
         }
     }
 }
 
 /// Places of memory from which a product with one row reads at a time: as it goes on to the next page at one, it waits for
 /// memory at all of them at once.
-const STREAMS: usize = 4;
+const STREAMS: usize = 8;
 
 /// The weights of one block of columns.
 struct Block<'a> {
@@ -346,9 +281,8 @@ struct Block<'a> {
 impl<L: Lanes> WithCodes<L> for Block<'_> {
     fn call<D: Decode<L>>(self, decode: D) {
         let Self { matrix, block, floats } = self;
-        let quads = matrix.form.size / 4;
         for (k, four) in floats.chunks_exact_mut(4).enumerate() {
-            let weights = tiles::weights::<L, D>(matrix, decode, block, k / quads, k % quads);
+            let weights = tiles::weights::<L, D>(matrix, decode, block, k);
             for (to, [low, high]) in four.iter_mut().zip(weights) {
                 L::store(low, &mut to.0[0]);
                 L::store(high, &mut to.0[1]);
@@ -367,14 +301,12 @@ impl<L: Lanes> WithCodes<L> for Row<'_> {
     fn call<D: Decode<L>>(self, decode: D) {
         let Self { matrix, row, to } = self;
         let (block, half, lane) = (row / BLOCK, row % BLOCK / 4, row % 4);
-        for (g, to) in to.chunks_mut(matrix.form.size).enumerate() {
-            for (q, to) in to.chunks_mut(4).enumerate() {
-                let columns = tiles::weights::<L, D>(matrix, decode, block, g, q);
-                for (to, columns) in to.iter_mut().zip(columns) {
-                    let mut four = [0.0; 4];
-                    L::store(columns[half], &mut four);
-                    *to = four[lane];
-                }
+        for (k, to) in to.chunks_mut(4).enumerate() {
+            let columns = tiles::weights::<L, D>(matrix, decode, block, k);
+            for (to, columns) in to.iter_mut().zip(columns) {
+                let mut four = [0.0; 4];
+                L::store(columns[half], &mut four);
+                *to = four[lane];
             }
         }
     }

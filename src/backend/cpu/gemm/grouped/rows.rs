@@ -15,47 +15,61 @@ const OUTLIER: f32 = 6.0;
 pub struct GroupedRows {
     size: usize,
     columns: usize,
-    /// `[rows, columns / 16]`.
-    bytes: Vec<[i8; 16]>,
-    /// What the integers of a group are multiplied by, `[rows, groups]`.
+    rows: usize,
+    /// Four integers at a time, `[rows / 4, columns / 4, 4 rows]`; what rows there are more, `[columns / 4]` each. So are
+    /// the others, by group.
+    fours: Vec<[i8; 4]>,
+    /// What the integers of a group are multiplied by.
     scales: Vec<f32>,
-    /// Sums of the integers of a group, `[rows, groups]`.
+    /// Sums of the integers of a group.
     sums: Vec<i32>,
-    /// `scale · sum`, `[rows, groups]`.
+    /// `scale · sum`.
     totals: Vec<f32>,
+    /// The row being quantised.
+    bytes: Vec<[i8; 16]>,
     /// What is not quantised: column and value, row after row.
     outliers: Vec<(usize, f32)>,
     /// Where the outliers of each row end.
     outlier_ends: Vec<usize>,
 }
 
-/// One row.
+/// Rows that are multiplied together: four, or one.
 #[derive(Debug, Clone, Copy)]
-pub struct GroupedRow<'a> {
-    pub fours: &'a [[i8; 4]],
-    pub scales: &'a [f32],
-    pub sums: &'a [i32],
-    pub totals: &'a [f32],
+pub struct GroupedTile<'a, const R: usize> {
+    /// `[columns / 4, R]`.
+    pub fours: &'a [[[i8; 4]; R]],
+    /// `[groups, R]`, as the others.
+    pub scales: &'a [[f32; R]],
+    pub sums: &'a [[i32; R]],
+    pub totals: &'a [[f32; R]],
 }
 
 impl GroupedRows {
     /// Quantises `input`, `[rows, columns]`, in groups of `size`, 16 or 32, of which a row is a multiple.
     pub fn quantize<L: Lanes>(&mut self, input: &[f32], columns: usize, size: usize) {
-        (self.size, self.columns) = (size, columns);
-        self.bytes.resize(input.len() / 16, [0; 16]);
-        self.scales.clear();
-        self.sums.clear();
-        self.totals.clear();
+        let columns = columns.max(1);
+        (self.size, self.columns, self.rows) = (size, columns, input.len() / columns);
         self.outliers.clear();
         self.outlier_ends.clear();
         if !cfg!(feature = "blocks") {
             // No weights come in groups.
             return;
         }
-        let mut places = self.bytes.chunks_exact_mut(size / 16);
-        for row in input.chunks_exact(columns.max(1)) {
+        let groups = columns / size;
+        self.fours.resize(self.rows * columns / 4, [0; 4]);
+        self.scales.resize(self.rows * groups, 0.0);
+        self.sums.resize(self.rows * groups, 0);
+        self.totals.resize(self.rows * groups, 0.0);
+        self.bytes.resize(columns / 16, [0; 16]);
+        for (r, row) in input.chunks_exact(columns).enumerate() {
+            // Where the row's first of each is, and how far apart they are.
+            let (first, step) = match r < self.rows - self.rows % 4 {
+                true => (r / 4 * 4, 4),
+                false => (r, 1),
+            };
             let squares = math::sum::<L>(row, 0.0, |x| L::mul(x, x));
             let limit = OUTLIER * (squares / columns as f32).sqrt();
+            let mut places = self.bytes.chunks_exact_mut(size / 16);
             for (g, (from, bytes)) in row.chunks_exact(size).zip(&mut places).enumerate() {
                 let (mut multiplier, mut scale) = row_multiplier::<L>(from, 127.0);
                 let mut near = [0.0; 32];
@@ -72,9 +86,14 @@ impl GroupedRows {
                     (multiplier, scale) = row_multiplier::<L>(from, 127.0);
                 }
                 let sum = quantize_bytes::<L>(from, multiplier, bytes);
-                self.scales.push(scale);
-                self.sums.push(sum);
-                self.totals.push(scale * sum as f32);
+                let at = first * groups + g * step + r % step;
+                self.scales[at] = scale;
+                self.sums[at] = sum;
+                self.totals[at] = scale * sum as f32;
+            }
+            let to = self.fours[first * columns / 4..].iter_mut().skip(r % step).step_by(step);
+            for (to, four) in to.zip(self.bytes.as_flattened().as_chunks::<4>().0) {
+                *to = *four;
             }
             self.outlier_ends.push(self.outliers.len());
         }
@@ -82,20 +101,20 @@ impl GroupedRows {
 
     /// Whether it holds `rows` rows of that width in groups of that size.
     pub fn fits(&self, rows: usize, columns: usize, size: usize) -> bool {
-        let groups = rows * (columns / size);
-        (self.columns, self.size) == (columns, size) && self.scales.len() >= groups
+        (self.rows, self.columns, self.size) == (rows, columns, size)
     }
 
-    /// The row `row`, without its outliers.
+    /// `R` rows from `row` on, without their outliers: four of the first whole fours, or one of the others.
     #[inline(always)]
-    pub fn row(&self, row: usize) -> GroupedRow<'_> {
-        let (columns, groups) = (self.columns, self.columns / self.size);
-        let fours = self.bytes.as_flattened().as_chunks::<4>().0;
-        GroupedRow {
-            fours: &fours[row * columns / 4..][..columns / 4],
-            scales: &self.scales[row * groups..][..groups],
-            sums: &self.sums[row * groups..][..groups],
-            totals: &self.totals[row * groups..][..groups],
+    pub fn tile<const R: usize>(&self, row: usize) -> GroupedTile<'_, R> {
+        let groups = self.columns / self.size;
+        let quads = self.columns / 4;
+        let at = row * groups;
+        GroupedTile {
+            fours: self.fours[row * quads..].as_chunks().0.split_at(quads).0,
+            scales: self.scales[at..].as_chunks().0.split_at(groups).0,
+            sums: self.sums[at..].as_chunks().0.split_at(groups).0,
+            totals: self.totals[at..].as_chunks().0.split_at(groups).0,
         }
     }
 

@@ -111,12 +111,12 @@ impl Case {
         let (mut values, stride) = (vec![0.0; self.rows * self.out_features], self.out_features);
         let mut output = Output { values: &mut values, stride, column: 0, finish: Finish::Store };
         if is_float {
-            let mut floats = Vec::new();
+            let mut floats = BlockRoom::default();
             matrix.multiply_float_from::<L>(0, &self.input, &mut output, stride, &mut floats);
         } else {
             let mut rows = GroupedRows::default();
             rows.quantize::<L>(&self.input, self.columns, self.form.size);
-            matrix.multiply_from::<L>(0, &rows, &mut output, stride);
+            matrix.multiply_from::<L>(0, &rows, &mut output, stride, &mut BlockRoom::default());
         }
         values
     }
@@ -219,7 +219,7 @@ fn one_group_by_hand() {
     rows.quantize::<Native>(&input, 32, 32);
     let mut values = [0.0];
     let mut output = Output { values: &mut values, stride: 1, column: 0, finish: Finish::Store };
-    matrix.multiply_from::<Native>(0, &rows, &mut output, 1);
+    matrix.multiply_from::<Native>(0, &rows, &mut output, 1, &mut BlockRoom::default());
     // 63.5 + 63.5 + 3.5 − 8
     assert_eq!(values, [122.5]);
 }

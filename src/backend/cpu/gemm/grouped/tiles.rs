@@ -1,10 +1,10 @@
 //! Products of codes with quantised rows, and the weights that codes stand for.
 
 use super::decode::{Decode, Operands};
-use super::rows::GroupedRow;
-use super::{GroupForm, GroupedMatrix, GroupedRows, Sixteen, factors, record_len};
+use super::record::{Factors, HalfConstants, Record, Records};
+use super::unpacked::{self, Unpacked};
+use super::{Floats, GroupedMatrix, GroupedRows, Sixteen};
 use crate::backend::cpu::lanes::Lanes;
-use std::marker::PhantomData;
 
 /// Codes times quantised rows, in integers a group at a time.
 pub struct CodeTiles<'a, D> {
@@ -14,212 +14,211 @@ pub struct CodeTiles<'a, D> {
 }
 
 impl<D> CodeTiles<'_, D> {
-    /// Sums of `R` rows from `row` on with the columns of some blocks, without bias.
+    /// Sums of four rows from `row` on with the columns of an unpacked block, without bias.
     #[inline(never)] // a function of its own is compiled soonest and best
-    pub fn sums<L: Lanes, const R: usize, const B: usize>(
-        &self,
-        row: usize,
-        blocks: [usize; B],
-    ) -> [[[L::F32; 2]; B]; R]
+    pub fn four_rows<L: Lanes>(&self, row: usize, block: &Unpacked) -> [[L::F32; 2]; 4]
     where
         D: Decode<L>,
     {
-        let groups = self.matrix.in_features / self.matrix.form.size;
-        let rows: [_; R] = std::array::from_fn(|r| self.input.row(row + r));
-        let rows = rows.map(|row| RowGroups::new(row, groups));
-        let blocks = blocks.map(|block| Records::<D>::new(self.matrix, block, groups));
-        let mut totals = [[[L::splat(0.0); 2]; B]; R];
-        for g in 0..groups {
-            self.add_group::<L, R, B>(&rows, &blocks, g, &mut totals);
+        let (tile, quads) = (self.input.tile::<4>(row), self.group_size() / 4);
+        let mut totals = [[L::splat(0.0); 2]; 4];
+        for g in 0..block.groups() {
+            let x = &tile.fours[g * quads..][..quads];
+            let sums = four_sums::<L, D>(block.quads(g * quads, quads), x);
+            let factors = block.factors::<L>(g);
+            for (r, (sums, totals)) in sums.into_iter().zip(&mut totals).enumerate() {
+                let x = XGroup {
+                    scale: tile.scales[g][r],
+                    sum: tile.sums[g][r],
+                    total: tile.totals[g][r],
+                };
+                add_scaled::<L>(sums, self.decode.zero(), &factors, x, totals);
+            }
         }
         for (row, totals) in (row..).zip(&mut totals) {
             for &(column, x) in self.input.outliers(row) {
-                let x = L::splat(x);
-                for (block, totals) in blocks.iter().zip(&mut *totals) {
-                    let weights = self.weight_column::<L>(block, column);
-                    for (total, weights) in totals.iter_mut().zip(weights) {
-                        *total = L::add(*total, L::mul(x, weights));
-                    }
-                }
+                let [lower, upper] = block.quads(column / 4, 1);
+                let Some(lower) = lower.first() else { continue };
+                let operands = unpacked::load::<L>(lower, upper.first());
+                let factors = block.factors::<L>(column / self.group_size());
+                add_outlier::<L, D>(self.decode, &operands, &factors, (column, x), totals);
             }
         }
         totals
     }
 
-    /// Adds the products of one group.
-    #[inline(always)]
-    fn add_group<L: Lanes, const R: usize, const B: usize>(
-        &self,
-        rows: &[RowGroups<'_>; R],
-        blocks: &[Records<'_, D>; B],
-        g: usize,
-        totals: &mut [[[L::F32; 2]; B]; R],
-    ) where
+    /// Sums of one row with the columns of blocks `apart` blocks from each other, `block` the first, without bias; `sums`
+    /// has a place for each. They stay in memory: a processor's vectors are too few for all of them.
+    pub fn one_row<L: Lanes>(&self, row: usize, block: usize, apart: usize, sums: &mut [Floats])
+    where
         D: Decode<L>,
     {
-        let x = rows.each_ref().map(|row| &row.fours[g * D::QUADS..][..D::QUADS]);
-        let records = blocks.each_ref().map(|block| block.record::<L>(g));
-        let codes = records.each_ref().map(|record| record.codes);
-        let sums = group_sums::<L, D, R, B>(self.decode, codes, x);
-        let factors = records.map(|record| (record.scales::<L>(), record.mins::<L>()));
-        for ((row, sums), totals) in rows.iter().zip(sums).zip(totals) {
-            let zero = L::splat_i32(self.decode.zero().wrapping_mul(row.sums[g]));
-            let x_scale = L::splat(row.scales[g]);
-            let x_total = L::splat(row.totals[g]);
-            for (((scales, mins), sums), totals) in factors.iter().zip(sums).zip(totals) {
-                for half in 0..2 {
-                    let scale = L::mul(x_scale, scales[half]);
-                    let sum = L::to_f32(L::sub_i32(sums[half], zero));
-                    totals[half] = L::add(totals[half], L::mul(sum, scale));
-                    if let Some(mins) = mins {
-                        totals[half] = L::add(totals[half], L::mul(x_total, mins[half]));
-                    }
-                }
+        sums.fill(Floats::default());
+        let place = (row, block, apart);
+        match (self.matrix.form.halves, self.matrix.form.has_min) {
+            (true, true) => self.add_groups::<L, true, true>(place, sums),
+            (true, false) => self.add_groups::<L, true, false>(place, sums),
+            (false, true) => self.add_groups::<L, false, true>(place, sums),
+            (false, false) => self.add_groups::<L, false, false>(place, sums),
+        }
+        let (records, constants) = (Records::new(self.matrix), HalfConstants::new());
+        for &(column, x) in self.input.outliers(row) {
+            let (g, quad) = (column / self.group_size(), column % self.group_size() / 4);
+            for (s, to) in sums.iter_mut().enumerate() {
+                let record = records.of(block + s * apart, g);
+                let operands = operands::<L, D>(self.decode, record, quad);
+                let (factors, mut totals) = (record.factors(&constants), load_eight::<L>(to));
+                add_outlier::<L, D>(self.decode, &operands, &factors, (column, x), &mut totals);
+                store_eight::<L>(totals, to);
             }
         }
     }
 
-    /// The weights of a block for one input: columns 0 to 3 and 4 to 7.
-    #[inline(always)]
-    fn weight_column<L: Lanes>(&self, block: &Records<'_, D>, k: usize) -> [L::F32; 2]
-    where
+    #[inline(never)]
+    fn add_groups<L: Lanes, const HALVES: bool, const HAS_MIN: bool>(
+        &self,
+        (row, block, apart): (usize, usize, usize),
+        sums: &mut [Floats],
+    ) where
         D: Decode<L>,
     {
-        let size = 4 * D::QUADS;
-        let record = block.record::<L>(k / size);
-        let operands = self.decode.operands(record.codes, k % size / 4);
-        // A product with 1 among zeros is the operand.
-        let one = L::splat_bytes(&ONE[k % 4]);
-        let [sums] = split_sums::<L, D, 1>([one], &operands, [[[L::splat_i32(0); 2]; 2]]);
-        let zero = L::splat_i32(self.decode.zero());
-        let codes = joined::<L, D>(sums).map(|code| L::sub_i32(code, zero));
-        record.weights::<L>(codes)
+        let (tile, quads) = (self.input.tile::<1>(row), self.group_size() / 4);
+        let (records, constants) = (Records::new(self.matrix), HalfConstants::new());
+        let (first, apart) = (block * records.groups(), apart * records.groups());
+        let zero = self.decode.zero();
+        let x_groups = tile.scales.iter().zip(tile.sums).zip(tile.totals);
+        let fours = tile.fours.chunks_exact(quads);
+        for (g, ((([scale], [sum]), [total]), fours)) in x_groups.zip(fours).enumerate() {
+            let mut at = first + g;
+            for to in &mut *sums {
+                let record = records.at(at);
+                at += apart;
+                let sums = one_sums::<L, D>(self.decode, record, fours);
+                let factors = record.factors_of::<L, HALVES, HAS_MIN>(&constants);
+                let x = XGroup { scale: *scale, sum: *sum, total: *total };
+                let mut totals = load_eight::<L>(to);
+                add_scaled::<L>(sums, zero, &factors, x, &mut totals);
+                store_eight::<L>(totals, to);
+            }
+        }
     }
+
+    fn group_size(&self) -> usize {
+        self.matrix.form.size
+    }
+}
+
+/// What a row has of a group.
+struct XGroup {
+    scale: f32,
+    sum: i32,
+    total: f32,
+}
+
+/// Adds the products of one group, given their sums in integers.
+#[inline(always)]
+fn add_scaled<L: Lanes>(
+    mut sums: [L::I32; 2],
+    zero: i32,
+    factors: &Factors<L>,
+    x: XGroup,
+    totals: &mut [L::F32; 2],
+) {
+    if zero != 0 {
+        let zero = L::splat_i32(zero.wrapping_mul(x.sum));
+        sums = sums.map(|sum| L::sub_i32(sum, zero));
+    }
+    for half in 0..2 {
+        let scale = L::mul(L::splat(x.scale), factors.scales[half]);
+        totals[half] = L::add(totals[half], L::mul(L::to_f32(sums[half]), scale));
+        if let Some(mins) = factors.mins {
+            totals[half] = L::add(totals[half], L::mul(L::splat(x.total), mins[half]));
+        }
+    }
+}
+
+/// Adds the product of an input that was not quantised, `(column, x)`, with the codes of its quad.
+#[inline(always)]
+fn add_outlier<L: Lanes, D: Decode<L>>(
+    decode: D,
+    operands: &Operands<L>,
+    factors: &Factors<L>,
+    (column, x): (usize, f32),
+    totals: &mut [L::F32; 2],
+) {
+    // A product with 1 among zeros is the operand.
+    let one = L::splat_bytes(&ONE[column % 4]);
+    let mut sums = [[L::splat_i32(0); 2]; 2];
+    add_products::<L, D>(one, operands, &mut sums);
+    let zero = L::splat_i32(decode.zero());
+    let codes = joined::<L, D>(sums).map(|code| L::sub_i32(code, zero));
+    for (total, weight) in totals.iter_mut().zip(factors.weights(codes)) {
+        *total = L::add(*total, L::mul(L::splat(x), weight));
+    }
+}
+
+#[inline(always)]
+fn load_eight<L: Lanes>(from: &Floats) -> [L::F32; 2] {
+    from.0.each_ref().map(L::load)
+}
+
+#[inline(always)]
+fn store_eight<L: Lanes>(eight: [L::F32; 2], to: &mut Floats) {
+    eight.into_iter().zip(&mut to.0).for_each(|(four, to)| L::store(four, to));
 }
 
 /// 1 in one of four places.
 const ONE: [[i8; 4]; 4] = [[1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 1]];
 
-/// A row of which the lengths are known to be those of the matrix.
-struct RowGroups<'a> {
-    fours: &'a [[i8; 4]],
-    scales: &'a [f32],
-    sums: &'a [i32],
-    totals: &'a [f32],
-}
-
-impl<'a> RowGroups<'a> {
-    #[inline(always)]
-    fn new(row: GroupedRow<'a>, groups: usize) -> Self {
-        Self {
-            fours: row.fours,
-            scales: &row.scales[..groups],
-            sums: &row.sums[..groups],
-            totals: &row.totals[..groups],
+/// `Σ x · code` over a group, of eight columns for each of four rows. A quad at a time: with more, the compiler would put
+/// the products of one sum one after the other, each of which waits for the last.
+#[inline(always)]
+fn four_sums<L: Lanes, D: Decode<L>>(
+    [lower, upper]: [&[[Sixteen; 2]]; 2],
+    x: &[[[i8; 4]; 4]],
+) -> [[L::I32; 2]; 4] {
+    let mut sums = [[[L::splat_i32(0); 2]; 2]; 4];
+    let lower = &lower[..x.len()];
+    for (q, x) in x.iter().enumerate() {
+        let operands = unpacked::load::<L>(&lower[q], D::IS_SPLIT.then(|| &upper[q]));
+        for (x, sums) in x.iter().zip(&mut sums) {
+            add_products::<L, D>(L::splat_bytes(x), &operands, sums);
         }
     }
+    sums.map(joined::<L, D>)
 }
 
-/// What a matrix has of a block of columns.
-#[derive(Clone, Copy)]
-struct Records<'a, D> {
-    /// Group after group.
-    vectors: &'a [Sixteen],
-    /// Vectors of a group.
-    len: usize,
-    form: GroupForm,
-    decode: PhantomData<D>,
-}
-
-impl<'a, D> Records<'a, D> {
-    #[inline(always)]
-    fn new(matrix: &'a GroupedMatrix, block: usize, groups: usize) -> Self {
-        let len = record_len(matrix.form);
-        let vectors = &matrix.records[block * groups * len..][..groups * len];
-        Self { vectors, len, form: matrix.form, decode: PhantomData }
-    }
-
-    #[inline(always)]
-    fn record<L: Lanes>(&self, g: usize) -> Record<'a>
-    where
-        D: Decode<L>,
-    {
-        let (codes, factors) = self.vectors[g * self.len..][..self.len].split_at(D::VECTORS);
-        let (scales, mins) = factors.split_at(factors::vectors(self.form.halves));
-        Record { codes, scales, mins: self.form.has_min.then_some(mins) }
-    }
-}
-
-/// What is of a group of eight columns.
-#[derive(Clone, Copy)]
-struct Record<'a> {
-    codes: &'a [Sixteen],
-    scales: &'a [Sixteen],
-    mins: Option<&'a [Sixteen]>,
-}
-
-impl<'a> Record<'a> {
-    #[inline(always)]
-    fn scales<L: Lanes>(&self) -> [L::F32; 2] {
-        factors::load::<L>(self.scales)
-    }
-
-    #[inline(always)]
-    fn mins<L: Lanes>(&self) -> Option<[L::F32; 2]> {
-        self.mins.map(factors::load::<L>)
-    }
-
-    /// The weights of codes, from which their zero was taken.
-    #[inline(always)]
-    fn weights<L: Lanes>(&self, codes: [L::I32; 2]) -> [L::F32; 2] {
-        let (scales, mins) = (self.scales::<L>(), self.mins::<L>());
-        std::array::from_fn(|half| {
-            let weight = L::mul(L::to_f32(codes[half]), scales[half]);
-            match mins {
-                Some(mins) => L::add(weight, mins[half]),
-                None => weight,
-            }
-        })
-    }
-}
-
-/// `Σ x · code` over a group, of eight columns for each row and block.
+/// `Σ x · code` over a group, of eight columns for one row, four quads at a time.
 #[inline(always)]
-fn group_sums<L: Lanes, D: Decode<L>, const R: usize, const B: usize>(
+fn one_sums<L: Lanes, D: Decode<L>>(
     decode: D,
-    codes: [&[Sixteen]; B],
-    x: [&[[i8; 4]]; R],
-) -> [[[L::I32; 2]; B]; R] {
-    let codes = codes.map(|codes| &codes[..D::VECTORS]);
-    let mut sums = [[[[L::splat_i32(0); 2]; 2]; R]; B];
-    for set in 0..D::QUADS / D::SET {
-        for (codes, sums) in codes.iter().zip(&mut sums) {
-            decode.each(codes, set, |q, operands| {
-                let x = x.map(|x| L::splat_bytes(&x[q]));
-                *sums = split_sums::<L, D, R>(x, &operands, *sums);
-            });
+    record: Record<'_>,
+    x: &[[[i8; 4]; 1]],
+) -> [L::I32; 2] {
+    let mut sums = [[L::splat_i32(0); 2]; 2];
+    let units = D::units(record.codes).chunks_exact(4 / D::QUADS);
+    for (x, units) in x.as_chunks::<4>().0.iter().zip(units) {
+        for (q, [x]) in x.iter().enumerate() {
+            let operands = decode.operands(&units[q / D::QUADS], q % D::QUADS);
+            add_products::<L, D>(L::splat_bytes(x), &operands, &mut sums);
         }
     }
-    std::array::from_fn(|r| std::array::from_fn(|b| joined::<L, D>(sums[b][r])))
+    joined::<L, D>(sums)
 }
 
-/// Adds the products of `R` rows with the lower and with the upper parts of operands.
+/// Adds products with the lower and with the upper parts of operands.
 #[inline(always)]
-fn split_sums<L: Lanes, D: Decode<L>, const R: usize>(
-    x: [L::I16; R],
+fn add_products<L: Lanes, D: Decode<L>>(
+    x: L::I16,
     operands: &Operands<L>,
-    mut sums: [[[L::I32; 2]; 2]; R],
-) -> [[[L::I32; 2]; 2]; R] {
-    for (sums, x) in sums.iter_mut().zip(x) {
-        let [lower, upper] = sums;
-        for half in 0..2 {
-            lower[half] = L::dot_bytes(lower[half], x, operands.lower[half]);
-            if D::IS_SPLIT {
-                upper[half] = L::dot_bytes(upper[half], x, operands.upper[half]);
-            }
+    [lower, upper]: &mut [[L::I32; 2]; 2],
+) {
+    for half in 0..2 {
+        lower[half] = L::dot_bytes(lower[half], x, operands.lower[half]);
+        if D::IS_SPLIT {
+            upper[half] = L::dot_bytes(upper[half], x, operands.upper[half]);
         }
     }
-    sums
 }
 
 /// Sums of products with whole operands.
@@ -231,25 +230,30 @@ fn joined<L: Lanes, D: Decode<L>>([lower, upper]: [[L::I32; 2]; 2]) -> [L::I32; 
     std::array::from_fn(|half| L::add_i32(lower[half], L::shl::<4>(upper[half])))
 }
 
-/// The weights of a quad: for each of its four inputs, columns 0 to 3 and 4 to 7.
+#[inline(always)]
+fn operands<L: Lanes, D: Decode<L>>(decode: D, record: Record<'_>, quad: usize) -> Operands<L> {
+    decode.operands(&D::units(record.codes)[quad / D::QUADS], quad % D::QUADS)
+}
+
+/// The weights of quad `k` of a block: for each of its four inputs, columns 0 to 3 and 4 to 7.
 #[inline(always)]
 pub fn weights<L: Lanes, D: Decode<L>>(
     matrix: &GroupedMatrix,
     decode: D,
     block: usize,
-    g: usize,
-    q: usize,
+    k: usize,
 ) -> [[L::F32; 2]; 4] {
-    let groups = matrix.in_features / matrix.form.size;
-    let record = Records::<D>::new(matrix, block, groups).record::<L>(g);
-    let operands = decode.operands(record.codes, q);
+    let quads = matrix.form.size / 4;
+    let record = Records::new(matrix).of(block, k / quads);
+    let (operands, factors) =
+        (operands::<L, D>(decode, record, k % quads), record.factors(&HalfConstants::<L>::new()));
     let mut bits = [0, 1].map(|half| code_bits::<L, D>(decode, &operands, half));
     let (_, zero) = decode.plain();
     std::array::from_fn(|_| {
         let lowest = |bits| L::sub_i32(L::and(bits, L::splat_i32(255)), L::splat_i32(zero));
         let codes = bits.map(lowest);
         bits = bits.map(L::shr::<8>);
-        record.weights::<L>(codes)
+        factors.weights(codes)
     })
 }
 
