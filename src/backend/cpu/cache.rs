@@ -11,6 +11,8 @@ use std::sync::Arc;
 
 /// Rows of a page.
 pub const PAGE: usize = 32;
+/// Whether there are caches in pages: what only translates is built without them.
+const PAGED: bool = cfg!(feature = "text");
 
 /// Rows of keys and values.
 #[derive(Debug, Clone)]
@@ -108,6 +110,7 @@ impl Cache {
                     return Err(wrong());
                 }
             }
+            _ if !PAGED => return Err(wrong()),
             Store::Floats(pages) => {
                 let page = page(pages, index, || zeros(PAGE * columns))?;
                 let to = page.get_mut(row * columns..(row + 1) * columns).ok_or_else(wrong)?;
@@ -145,6 +148,7 @@ impl Cache {
         let pages_left = self.rows.div_ceil(PAGE);
         match &mut self.store {
             Store::Whole(tensor) => tensor.truncate(rows),
+            _ if !PAGED => {}
             Store::Floats(pages) => pages.truncate(pages_left),
             Store::Int8 { pages, .. } => pages.truncate(pages_left),
         }
@@ -160,6 +164,7 @@ impl Cache {
                 let start = row * self.columns + column;
                 return Head::Floats(tensor.values().get(start..start + width).unwrap_or(&[]));
             }
+            _ if !PAGED => None,
             Store::Floats(pages) => {
                 let values = pages.get(row / PAGE).and_then(|page| page.get(start..start + width));
                 return Head::Floats(values.unwrap_or(&[]));

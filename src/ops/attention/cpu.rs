@@ -120,6 +120,10 @@ struct Query<'a> {
 /// holds.
 const TILE: usize = 16;
 
+/// Heads with the same keys that are computed together. Where none share any, as in translation, they are left out of
+/// the build.
+const TOGETHER: usize = if cfg!(feature = "text") { 3 } else { usize::MAX };
+
 impl Query<'_> {
     /// Writes the contexts of all heads, `[num_heads, head_dim]`, and leaves their probs in `scores`, `[num_heads, keys]`,
     /// each head's padded to whole fours. Heads take turns key by key, so that keys and values are read once, in order.
@@ -196,10 +200,10 @@ impl Query<'_> {
                 let first = kv_head * heads_each;
                 let queries = &queries[first * head_dim..][..heads_each * head_dim];
                 let scores = &mut scores[first * fours..][..heads_each * fours];
-                let (scale, whole) = (args.scale, heads_each / 3 * 3);
+                let (scale, whole) = (args.scale, heads_each - heads_each % TOGETHER);
                 let (mut q, mut to) =
                     (queries.chunks_exact(head_dim), scores.chunks_exact_mut(fours));
-                for _ in (0..whole).step_by(3) {
+                for _ in (0..whole).step_by(TOGETHER) {
                     dot_fours::<L, 3>(&mut q, keys, scale, &mut to, four);
                 }
                 for _ in whole..heads_each {
@@ -224,7 +228,8 @@ impl Query<'_> {
                 let probs = probs.as_flattened().chunks_exact(padded).skip(first);
                 let mut probs = probs.map(|probs| &probs[keys.clone()]);
                 let contexts = &mut context[first * head_dim..][..heads_each * head_dim];
-                let (threes, rest) = contexts.split_at_mut(heads_each / 3 * 3 * head_dim);
+                let whole = heads_each - heads_each % TOGETHER;
+                let (threes, rest) = contexts.split_at_mut(whole * head_dim);
                 for contexts in threes.chunks_exact_mut(3 * head_dim) {
                     mix_tile::<L, 3>(&mut probs, values, contexts);
                 }
