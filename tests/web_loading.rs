@@ -1,5 +1,5 @@
 //! What loading a language model from a Blob takes of wasm's memory, which never shrinks.
-#![allow(clippy::unwrap_used)] // a failing test may panic anywhere
+#![allow(clippy::unwrap_used, clippy::panic)] // a failing test may panic anywhere
 #![cfg(target_arch = "wasm32")]
 
 mod synthetic;
@@ -44,8 +44,10 @@ fn a_file_is_loaded_within_its_size_and_three_tenths() {
     let blob = Blob::new_with_blob_sequence(&parts).unwrap();
     let before = memory();
     let model = object(&[("name", "synthetic.gguf".into()), ("data", blob.into())]);
-    let model = TextModel::new(&object(&[("model", model)]), &JsValue::UNDEFINED);
-    assert!(model.is_ok());
+    let files = object(&[("model", model)]);
+    let Ok(model) = TextModel::new(&files, &object(&[("kvCache", "int8".into())])) else {
+        panic!("the model is refused");
+    };
     let ratio = memory() / file.len() as f64;
     console_log!(
         "{} bytes: {before} before, {} after, {ratio:.3} of the file",
@@ -53,4 +55,15 @@ fn a_file_is_loaded_within_its_size_and_three_tenths() {
         memory()
     );
     assert!(ratio <= 1.3, "{ratio}");
+    let told = |name: &str| Reflect::get(&model.info(), &name.into()).unwrap().as_string();
+    assert_eq!(told("kvCache").as_deref(), Some("int8"));
+    // Options are looked at before anything is loaded.
+    for (option, value) in [("kvCache", "int4"), ("cache", "int8")] {
+        let Err(error) = TextModel::new(&files, &object(&[(option, value.into())])) else {
+            panic!("{option}: {value} is taken");
+        };
+        let told = |name: &str| Reflect::get(&error, &name.into()).unwrap().as_string();
+        assert_eq!(told("code").as_deref(), Some("invalid-argument"));
+        assert_eq!(told("option").as_deref(), Some(option));
+    }
 }
