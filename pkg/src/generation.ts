@@ -2,7 +2,7 @@
 
 import { abortable, either } from './abort.js';
 import { Conversation } from './conversation.js';
-import { invalid, MultiheadError, notBuilt, notSupported, shown } from './errors.js';
+import { invalid, MultiheadError, notSupported, shown } from './errors.js';
 import { find } from './find.js';
 import { KINDS } from './kinds.js';
 import { isTag } from './languages.js';
@@ -91,10 +91,9 @@ export async function answered(
 /** `options` are the caller's, read already. */
 async function opened(options: LanguageModelCreateOptions): Promise<Conversation> {
   const { model = DEFAULT_MODEL, signal, monitor, contextWindow, kvCache, initialPrompts } = options;
-  const computing = checkModelOptions(options);
+  const computing = { ...checkModelOptions(options), ...(kvCache === 'int8' ? { kvCache } : {}) };
   const sampling = { ...DEFAULTS, ...samplingOf(options) };
-  if (kvCache !== undefined && kvCache !== 'float') {
-    if (kvCache === 'int8') throw notBuilt("kvCache: 'int8'");
+  if (kvCache !== undefined && kvCache !== 'float' && kvCache !== 'int8') {
     throw invalid('kvCache', `'float' or 'int8' expected, got ${shown(kvCache)}`);
   }
   if (contextWindow !== undefined && (!Number.isSafeInteger(contextWindow) || contextWindow < 1)) {

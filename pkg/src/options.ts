@@ -103,6 +103,8 @@ export function reading<T>(option: string, work: () => T): T {
 export interface Computing {
   precision: Precision;
   threads: number;
+  /** Of a language model, if it is not 'float'. */
+  kvCache?: 'int8';
 }
 
 /** The options that every way of loading a model has in common. */

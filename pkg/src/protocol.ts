@@ -25,6 +25,12 @@ export interface TextFiles {
   model: FileMessage;
 }
 
+/** How a model is to be computed. */
+export interface LoadMessage {
+  precision: Precision;
+  kvCache?: 'int8';
+}
+
 /** What the page has to know of a language model. */
 export interface TextInfo {
   /** Most tokens that it can look at. */
@@ -62,7 +68,7 @@ export interface Requests {
   /** Compiles the wasm; the first request of every worker. */
   start: { ask: StartMessage; answer: undefined };
   load: {
-    ask: { model: number; files: TranslationFiles | TextFiles; precision: Precision };
+    ask: { model: number; files: TranslationFiles | TextFiles; options: LoadMessage };
     /** `computes`: on what and on how many threads, for people. `text`: of a language model. */
     answer: { precision: 'float32' | 'int8'; text?: TextInfo; computes: string };
   };

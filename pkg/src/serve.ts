@@ -12,7 +12,7 @@ const BUDGET = 8;
 export interface Wasm {
   readonly memory: WebAssembly.Memory;
   /** Loads a model. */
-  readonly open: (files: Ask<'load'>['files'], options: { precision: string }) => Host;
+  readonly open: (files: Ask<'load'>['files'], options: Ask<'load'>['options']) => Host;
   /** What it computes on, once its threads are there: "relaxed SIMD, 2 threads". */
   readonly computes: Promise<string>;
 }
@@ -85,7 +85,7 @@ class Server {
     const wasm = this.#wasm ?? (await this.#compiling);
     if (wasm === undefined) throw new Error(`'${request.kind}' before 'start'`);
     if (request.kind === 'load') {
-      const host = wasm.open(request.files, { precision: request.precision });
+      const host = wasm.open(request.files, request.options);
       this.#models.set(request.model, { host, lanes: new Map(), unloads: [] });
       const { info } = host;
       this.#answer(request.call, { ...info, computes: await wasm.computes });

@@ -52,7 +52,8 @@ export class SharedModel {
 
   /** The one for these files and this way to compute; counts as a user until `release()`. */
   static use(kind: ModelKind, found: FoundModel, computing: Computing): SharedModel {
-    const key = `${kind} ${computing.precision} ${computing.threads} ${found.key}`;
+    const { precision, threads, kvCache = '' } = computing;
+    const key = `${kind} ${precision} ${threads} ${kvCache} ${found.key}`;
     const model = all.get(key) ?? new SharedModel(kind, found, computing, key);
     all.set(key, model);
     if (model.#loading === undefined) model.found = found;
@@ -145,7 +146,7 @@ export class SharedModel {
   }
 
   async #start(loading: Loading): Promise<RunningModel> {
-    const { precision, threads } = this.computing;
+    const { threads, ...options } = this.computing;
     const { family, roles } = KINDS[this.kind];
     // What is of another kind is not downloaded.
     roles(this.found.id, this.found.files);
@@ -160,7 +161,7 @@ export class SharedModel {
         worker.models.add(number);
       }
       const { signal } = loading.stop;
-      const ask = { model: number, files, precision };
+      const ask = { model: number, files, options };
       const loaded = await worker.request('load', ask, { signal, transfer: buffersOf(files) });
       const info: LoadedInfo = {
         device: 'cpu',

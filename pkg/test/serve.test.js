@@ -161,8 +161,8 @@ async function started() {
   events = [];
   const line = connect();
   await line.ask({ kind: 'start' });
-  await line.ask({ kind: 'load', model: 1, files: { model: { name: 'a' } }, precision: 'auto' });
-  await line.ask({ kind: 'load', model: 2, files: { model: { name: 'b' } }, precision: 'auto' });
+  await line.ask({ kind: 'load', model: 1, files: { model: { name: 'a' } }, options: { precision: 'auto' } });
+  await line.ask({ kind: 'load', model: 2, files: { model: { name: 'b' } }, options: { precision: 'auto' } });
   return line;
 }
 
@@ -238,7 +238,7 @@ test('errors of loading keep their facts; a missing model is one', async () => {
     kind: 'load',
     model: 3,
     files: { model: { name: 'damaged' } },
-    precision: 'auto',
+    options: { precision: 'auto' },
   });
   assert.deepEqual(damaged.error, {
     code: 'model-corrupt',

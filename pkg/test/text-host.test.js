@@ -177,7 +177,7 @@ async function started() {
   count = 0;
   const line = connect();
   await line.ask({ kind: 'start' });
-  const loaded = await line.ask({ kind: 'load', model: 1, files: {}, precision: 'auto' });
+  const loaded = await line.ask({ kind: 'load', model: 1, files: {}, options: { precision: 'auto' } });
   assert.deepEqual(loaded.answer, {
     precision: 'int8',
     text: { contextLength: 100, controlTokens: [] },
