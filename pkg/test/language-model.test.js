@@ -354,6 +354,24 @@ test('values above the largest count as these, as in the Prompt API', async () =
   model.destroy();
 });
 
+test('what was read can be kept as int8: another load, and nearly the same probabilities', async () => {
+  const model = await LanguageModel.create({ kvCache: 'int8' });
+  assert.equal((await memoryUsage()).models.length, 2);
+  const text = 'The capital of France is';
+  const options = { ...GREEDY, logprobs: true };
+  const [float, int8] = [await holder.complete(text, options), await model.complete(text, options)];
+  model.destroy();
+  assert.equal(int8.text, float.text);
+  const differences = [...(int8.logprobs ?? [])].map(
+    (value, place) => value - (float.logprobs?.[place] ?? 0),
+  );
+  assert(differences.some((difference) => difference !== 0));
+  assert(
+    differences.every((difference) => Math.abs(difference) < 0.1),
+    differences.join(' '),
+  );
+});
+
 test('a trap fails the open calls; the next one reads the conversation again in a new worker', async () => {
   // Only its folder counts here. With another number of threads it is another worker than that of the other tests.
   configure({ workerUrl: new URL('altered/worker.js', import.meta.url) });
