@@ -236,12 +236,12 @@ export class Conversation {
   destroy(): undefined {
     if (this.isOver) return;
     this.#life.abort(new DOMException('the LanguageModel was destroyed', 'AbortError'));
+    this.#shared.release();
     const { engine, number } = this.#running;
     for (const session of [this.#session, this.#beside]) {
-      // Whoever has unloaded the model meanwhile has freed them as well.
+      // Where others use the model, it forgets what this one has read; freed, it has forgotten all.
       if (engine.alive) engine.request('close', { model: number, session }).catch(() => undefined);
     }
-    this.#shared.release();
   }
 
   /** One call after the other, each under the signals that stop it. */
