@@ -12,7 +12,9 @@ const scripts = (folder) =>
 // Bundled with its library, whose licence goes along.
 const LIBRARY = 'node_modules/@huggingface/jinja';
 const licence = readFileSync(`${LIBRARY}/LICENSE`, 'utf8').trim();
-const BUNDLED = 'dist/jinja.js';
+const JINJA = 'dist/jinja.js';
+// What wasm-bindgen writes for the variants is nearly the same: in one file each part is compressed once.
+const MODULES = ['dist/translation-modules.js', 'dist/full-modules.js'];
 
 /** @param {import('esbuild').BuildOptions} options */
 const minified = (options) =>
@@ -35,7 +37,7 @@ for (const [folder, sourcemap] of /** @type {const} */ ([
   ['dist', 'linked'],
   ['wasm', false],
 ])) {
-  const all = scripts(folder).filter((name) => name !== BUNDLED);
+  const all = scripts(folder).filter((name) => name !== JINJA && !MODULES.includes(name));
   const named = folder === 'dist' ? all.filter(hasClass) : [];
   const others = all.filter((name) => !named.includes(name));
   const options = { outdir: folder, outbase: folder, sourcemap };
@@ -43,9 +45,27 @@ for (const [folder, sourcemap] of /** @type {const} */ ([
   await minified({ ...options, entryPoints: others });
 }
 await minified({
-  entryPoints: [BUNDLED],
-  outfile: BUNDLED,
+  entryPoints: [JINJA],
+  outfile: JINJA,
   bundle: true,
   banner: { js: `/*! @huggingface/jinja\n${licence}\n*/` },
 });
-rmSync(`${BUNDLED}.map`, { force: true });
+for (const file of MODULES) {
+  await minified({
+    entryPoints: [file],
+    outfile: file,
+    bundle: true,
+    plugins: [{ name: 'glue', setup: withoutOwn }],
+  });
+}
+for (const file of [JINJA, ...MODULES]) rmSync(`${file}.map`, { force: true });
+
+/** The worker always says which module is meant; where the glue would look, there is none. @param {import('esbuild').PluginBuild} builder */
+function withoutOwn(builder) {
+  builder.onLoad({ filter: /[\\/]wasm[\\/][^\\/]+\.js$/ }, ({ path }) => {
+    const own = /new URL\((['"])[\w.]+_bg\.wasm\1, ?import\.meta\.url\)/g;
+    const code = readFileSync(path, 'utf8');
+    if (!own.test(code)) throw new Error(`${path} does not say where its module is`);
+    return { contents: code.replace(own, 'undefined'), loader: 'js' };
+  });
+}
