@@ -18,7 +18,11 @@ const VOCAB: u64 = 32_000;
 pub type Type = (u32, u64, u64);
 const F32: Type = (0, 1, 4);
 pub const Q4_0: Type = (2, 32, 18);
+#[allow(dead_code)] // one test's
+pub const Q5_0: Type = (6, 32, 22);
 pub const Q8_0: Type = (8, 32, 34);
+#[allow(dead_code)] // one test's
+pub const Q6_K: Type = (14, 256, 210);
 
 /// A model of Llama's shape whose output is tied to its embeddings.
 pub struct Synthetic {
