@@ -60,6 +60,10 @@ impl StoredBytes for FileBlocks<'_> {
 
 /// All values of a tensor of halves or of blocks, as float32; `None` for another type.
 pub fn floats(file: &dyn TensorFile, tensor: &TensorInfo) -> Result<Option<Vec<f32>>> {
+    // What only translates is built without.
+    if !cfg!(feature = "blocks") {
+        return Ok(None);
+    }
     let kind = match tensor.dtype {
         DType::F16 | DType::BF16 => None,
         dtype => match block_type(dtype) {

@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// Rows of a page.
 pub const PAGE: usize = 32;
 /// Whether there are caches in pages: what only translates is built without them.
-const PAGED: bool = cfg!(feature = "text");
+pub const PAGED: bool = cfg!(feature = "text");
 
 /// Rows of keys and values.
 #[derive(Debug, Clone)]
@@ -71,6 +71,14 @@ impl Cache {
     /// Width of a row.
     pub fn columns(&self) -> usize {
         self.columns
+    }
+
+    /// The rows, if they are in one piece.
+    pub fn tensor(&self) -> Option<&Tensor> {
+        match &self.store {
+            Store::Whole(tensor) => Some(tensor),
+            _ => None,
+        }
     }
 
     /// Columns that share a scale, of int8.

@@ -1,7 +1,7 @@
 //! Attention on the CPU: one query at a time, four keys at once, memory linear in the keys.
 
 use super::{AttentionArgs, KeysValues, check};
-use crate::backend::cpu::cache::{Cache, Head};
+use crate::backend::cpu::cache::{Cache, Head, PAGED};
 use crate::backend::cpu::lanes::Lanes;
 use crate::backend::cpu::math;
 use crate::backend::cpu::{Cpu, Scratch, Tensor};
@@ -70,7 +70,7 @@ impl Part<'_> {
         for segment in args.segments {
             let kv = match args.kv {
                 KeysValues::Tensors(tensors) => tensors.get(segment.kv).map(Source::Tensor),
-                KeysValues::Caches(caches) => caches.get(segment.kv).map(Source::Cache),
+                KeysValues::Caches(caches) => caches.get(segment.kv).map(Source::of),
             };
             let Some(kv) = kv else { continue };
             let first = segment.kv_rows.start;
@@ -104,7 +104,14 @@ fn copy_weights(weights: &mut [f32], start: usize, probs: &[f32]) {
 #[derive(Clone, Copy)]
 enum Source<'a> {
     Tensor(&'a Tensor),
+    /// In pages.
     Cache(&'a Cache),
+}
+
+impl<'a> Source<'a> {
+    fn of(cache: &'a Cache) -> Self {
+        cache.tensor().map_or(Self::Cache(cache), Self::Tensor)
+    }
 }
 
 /// One query row and the keys that it sees.
@@ -170,6 +177,7 @@ impl Query<'_> {
                     *to = &kv.values()[row * kv.columns() + column..][..head_dim];
                 }
             }
+            Source::Cache(_) if !PAGED => {}
             Source::Cache(cache) => {
                 let rooms = room.chunks_exact_mut(head_dim);
                 for ((to, room), row) in heads.iter_mut().zip(rooms).zip(rows) {
@@ -290,12 +298,8 @@ fn mix_tile<'p, L: Lanes, const H: usize>(
     let head_dim = contexts.len() / H;
     let mut d = 0;
     while d + 16 <= head_dim {
-        mix_columns::<L, H, 4>(probs, values, contexts, d);
+        mix_columns::<L, H>(probs, values, contexts, d);
         d += 16;
-    }
-    while d + 4 <= head_dim {
-        mix_columns::<L, H, 1>(probs, values, contexts, d);
-        d += 4;
     }
     for (context, probs) in contexts.chunks_exact_mut(head_dim).zip(probs) {
         for (d, to) in context.iter_mut().enumerate().skip(d) {
@@ -304,9 +308,9 @@ fn mix_tile<'p, L: Lanes, const H: usize>(
     }
 }
 
-/// As [`mix_tile`], of `4 · C` columns from `d` on.
+/// As [`mix_tile`], of sixteen columns from `d` on.
 #[inline(always)]
-fn mix_columns<L: Lanes, const H: usize, const C: usize>(
+fn mix_columns<L: Lanes, const H: usize>(
     probs: [&[f32]; H],
     values: &[&[f32]],
     contexts: &mut [f32],
@@ -314,11 +318,11 @@ fn mix_columns<L: Lanes, const H: usize, const C: usize>(
 ) {
     let head_dim = contexts.len() / H;
     let probs = probs.map(|probs| &probs[..values.len()]);
-    let mut sums = [[L::splat(0.0); C]; H];
+    let mut sums = [[L::splat(0.0); 4]; H];
     let mut rows = contexts.chunks_exact_mut(head_dim);
     let mut places: [&mut [[f32; 4]]; H] = std::array::from_fn(|_| {
         let row = rows.next().unwrap_or(&mut []);
-        row.get_mut(d..d + 4 * C).map_or(&mut [][..], |row| row.as_chunks_mut::<4>().0)
+        row.get_mut(d..d + 16).map_or(&mut [][..], |row| row.as_chunks_mut::<4>().0)
     });
     for (sums, place) in sums.iter_mut().zip(&places) {
         for (sum, four) in sums.iter_mut().zip(place.iter()) {
@@ -326,7 +330,7 @@ fn mix_columns<L: Lanes, const H: usize, const C: usize>(
         }
     }
     for (j, v) in values.iter().enumerate() {
-        let (v, _) = v[d..d + 4 * C].as_chunks::<4>();
+        let (v, _) = v[d..d + 16].as_chunks::<4>();
         for (sums, probs) in sums.iter_mut().zip(probs) {
             let p = L::splat(probs[j]);
             for (sum, v) in sums.iter_mut().zip(v) {
