@@ -7,6 +7,7 @@ import { examplesFor } from './examples.js';
 import { hideFault, showFault, showLoaded, showProgress, showStatus } from './facts.js';
 import { chosenPair, onChoice, openIndex } from './languages.js';
 import { keepAll, startKeeping } from './offline.js';
+import { onceShown, shownTab } from './tabs.js';
 
 configure({ modelBase: new URL('models/', document.baseURI) });
 
@@ -151,7 +152,7 @@ async function translate() {
   begun = text;
   hideFault();
   try {
-    await keeping;
+    await startKeeping();
     if (chosenPair() === undefined) {
       showStatus('Looking for models');
       await openIndex();
@@ -242,7 +243,7 @@ source.addEventListener('input', () => {
 });
 // A browser that goes back to the page, or opens it again, may put the text that was in it back, and says nothing.
 addEventListener('pageshow', () => {
-  if (source.value !== '' && source.value !== begun) setSource(source.value);
+  if (shownTab() === 'translate' && source.value !== '' && source.value !== begun) setSource(source.value);
 });
 onChoice(
   () => {
@@ -277,6 +278,8 @@ async function copyShown() {
   }, 1500);
 }
 
-showSource();
-const keeping = startKeeping();
-void translate();
+void startKeeping();
+onceShown('translate', () => {
+  showSource();
+  void translate();
+});

@@ -2,6 +2,7 @@
 
 import { models } from '../pkg/dist/index.js';
 import { element } from './elements.js';
+import { addressOfTranslation } from './tabs.js';
 
 /** @typedef {import('../pkg/dist/index.js').ModelInfo} ModelInfo */
 
@@ -68,5 +69,5 @@ function fillTargets(wanted) {
   element('mirror', HTMLElement).lang = from.value;
   element('target', HTMLOutputElement).lang = to.value;
   swap.disabled = !pairs.some((pair) => pair.from === to.value && pair.to === from.value);
-  history.replaceState(null, '', `#${from.value}-${to.value}`);
+  addressOfTranslation(`#${from.value}-${to.value}`);
 }

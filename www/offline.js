@@ -13,11 +13,18 @@ const PATIENCE = 8000;
 /** Whether the service worker has seen all that the package's worker loads. */
 let sawAll = false;
 
+/** @type {Promise<void> | undefined} */
+let keeping;
+
 /**
  * Registers the service worker. On a first visit, waits until it sees what the page loads, so that it can keep it.
  * Never rejects.
  */
-export async function startKeeping() {
+export function startKeeping() {
+  return (keeping ??= register());
+}
+
+async function register() {
   if (!('serviceWorker' in navigator)) {
     line.textContent = 'This browser window cannot keep the page; it needs a network';
     return;

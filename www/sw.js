@@ -194,11 +194,12 @@ async function keep(clientId, urls) {
   const set = await setOf(clientId, true);
   if (set === undefined) throw new Error('no set');
   const cache = await caches.open(set);
-  for (const url of [scope.href, ...urls]) {
+  const needed = new Set([scope.href, ...urls]);
+  for (const url of new Set([...needed, ...(await usedBefore(set))])) {
     if (isModelFile(new URL(url)) || (await cache.match(url)) !== undefined) continue;
     const response = await fetch(url, { cache: 'no-cache' });
-    if (!response.ok) throw new Error(`${url}: ${response.status}`);
-    await cache.put(url, response);
+    if (response.ok) await cache.put(url, response);
+    else if (needed.has(url)) throw new Error(`${url}: ${response.status}`);
   }
   // Workers have their pages' sets. Firefox would ask each of them, and a thread that waits for work does not answer.
   const open = await worker.clients.matchAll({ includeUncontrolled: true, type: 'window' });
@@ -213,6 +214,16 @@ async function keep(clientId, urls) {
   for (const name of await caches.keys()) {
     if (name.startsWith(SET) && !used.has(name)) await caches.delete(name);
   }
+}
+
+/**
+ * What the set before this one has: a part of the page that somebody has used, and not on this visit, stays there
+ * without a network, in the version of this visit. @param {string} set
+ */
+async function usedBefore(set) {
+  const { current } = await change((state) => state);
+  if (current === undefined || current === set) return [];
+  return (await (await caches.open(current)).keys()).map(({ url }) => url);
 }
 
 // ---- the state, which has to outlive this worker: browsers end it whenever they like

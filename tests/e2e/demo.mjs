@@ -59,6 +59,17 @@ async function tab(context) {
           .getEntriesByName('multihead:update')
           .some((entry) => entry.startTime >= (globalThis.typedAt ?? 0)),
       ),
+    message: page.getByRole('textbox', { name: 'Message' }),
+    /** The texts of the chat's answers that are complete. */
+    answers: () => page.locator('.message.model:has(.figures) .said').allTextContents(),
+    /** So many answers of the chat are complete, and nothing is under way. @param {number} count */
+    answered: (count) =>
+      page.waitForFunction(
+        (wanted) =>
+          document.querySelectorAll('.message.model .figures').length === wanted &&
+          document.getElementById('send')?.textContent === 'Send',
+        count,
+      ),
     /** The page and its model are on the device. */
     kept: () => page.getByText(/Works without a network from now on/).waitFor(),
   };

@@ -243,7 +243,7 @@ test('the keyboard reaches everything, and nothing is requested while translatin
   });
   /** @type {string[]} */
   const reached = [];
-  for (let press = 0; press < 12; press++) {
+  for (let press = 0; press < 14; press++) {
     await page.keyboard.press('Tab');
     reached.push(
       await page.evaluate(() => document.activeElement?.id || (document.activeElement?.textContent ?? '')),

@@ -36,8 +36,8 @@ fn run(mut arguments: Arguments) -> Result<()> {
     }
     if builds {
         setup::set_up(&workspace, Purpose::Build)?;
-        // The page's; text generation has no tab yet.
-        models::fetch(&workspace, &["en-pt", "pt-en"].map(str::to_owned))?;
+        let ids = ["en-pt", "pt-en", "smollm2-135m-instruct"];
+        models::fetch(&workspace, &ids.map(str::to_owned))?;
         build::build(&workspace)?;
     }
     let site = Site {

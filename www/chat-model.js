@@ -1,0 +1,127 @@
+// Which language model the chat is with, where it comes from, and what is known of it.
+
+import { configure, memoryUsage, models } from '../pkg/dist/index.js';
+import { load, loadedModel, unload } from './chat-session.js';
+import { element, megabytes } from './elements.js';
+import { keepAll, startKeeping } from './offline.js';
+
+/** @typedef {import('../pkg/dist/index.js').ModelSource} ModelSource */
+/** @typedef {{ name: string, source: ModelSource, place: string, bytes?: number | undefined }} Choice */
+
+configure({ modelBase: new URL('models/', document.baseURI) });
+
+/** The model of the page. @type {Choice} */
+const USUAL = {
+  name: 'smollm2-135m-instruct',
+  source: 'smollm2-135m-instruct',
+  place: '98.4 MB to download once',
+};
+
+const nameLine = element('model-name', HTMLElement);
+const facts = element('model-facts', HTMLElement);
+const bar = element('model-progress', HTMLProgressElement);
+const engine = element('chat-engine', HTMLElement);
+const loadButton = element('load', HTMLButtonElement);
+const unloadButton = element('unload', HTMLButtonElement);
+const usual = element('usual', HTMLButtonElement);
+const noEngine = engine.textContent;
+
+/** @type {Choice} */
+let chosen = USUAL;
+
+export const chosenModel = () => chosen;
+
+/** Shows the model before it is loaded. */
+export async function showChosen() {
+  const { name, place } = chosen;
+  nameLine.textContent = name;
+  facts.textContent = place;
+  engine.textContent = noEngine;
+  bar.hidden = true;
+  usual.hidden = chosen === USUAL;
+  loadButton.hidden = false;
+  unloadButton.hidden = true;
+  if (chosen !== USUAL) return;
+  try {
+    const info = (await models.list()).find(({ id }) => id === USUAL.source);
+    if (chosen !== USUAL || loadedModel() !== undefined || info === undefined) return;
+    USUAL.bytes = info.bytes;
+    USUAL.place = `${megabytes(info.bytes)} MB${info.cached ? ', kept on this device' : ' to download once'}`;
+    if (bar.hidden) facts.textContent = USUAL.place;
+  } catch {
+    // What is wrong with the index will be said when the model is asked for.
+  }
+}
+
+/** @param {number} loaded Fraction. */
+function showProgress(loaded) {
+  bar.hidden = false;
+  bar.value = loaded;
+  const { bytes } = chosen;
+  facts.textContent =
+    loaded === 1
+      ? 'Preparing'
+      : bytes === undefined
+        ? `Loading: ${Math.floor(loaded * 100)} %`
+        : `Loading: ${megabytes(loaded * bytes)} of ${megabytes(bytes)} MB`;
+}
+
+/** What the loaded model takes, by what the package knows of it. */
+async function bytesLoaded() {
+  const [{ models: loaded }, pairs] = await Promise.all([memoryUsage(), models.list().catch(() => [])]);
+  const translating = new Set(pairs.filter(({ tasks }) => tasks.includes('translation')).map(({ id }) => id));
+  return loaded.find(({ id }) => !translating.has(id))?.bytes;
+}
+
+/** Loads the chosen model, with what there is to see of it. @param {AbortSignal} signal */
+export async function loadChosen(signal) {
+  const { source } = chosen;
+  if (loadedModel() === undefined) {
+    facts.textContent = 'Looking for the model';
+    loadButton.hidden = true;
+    unloadButton.hidden = true;
+    await startKeeping();
+  }
+  try {
+    const model = await load({ source, signal, progress: showProgress });
+    keepAll();
+    if (!unloadButton.hidden) return;
+    const { device, deviceReason, precision, contextWindow } = model;
+    chosen.bytes ??= await bytesLoaded();
+    const size = chosen.bytes === undefined ? '' : `${megabytes(chosen.bytes)} MB, `;
+    facts.textContent = `${size}loaded; a window of ${contextWindow.toLocaleString('en')} tokens`;
+    engine.textContent = `WebAssembly in a worker, ${precision} on the ${device.toUpperCase()} (${deviceReason})`;
+    bar.hidden = true;
+    loadButton.hidden = true;
+    unloadButton.hidden = false;
+  } catch (thrown) {
+    await showChosen();
+    throw thrown;
+  }
+}
+
+/** Frees the memory of the model. */
+export async function unloadChosen() {
+  unload();
+  await showChosen();
+}
+
+/** Another one from now on. @param {Choice} choice */
+export async function choose(choice) {
+  unload();
+  chosen = choice;
+  await showChosen();
+}
+
+export const chooseUsual = () => choose(USUAL);
+
+/** @param {File} file @returns {Choice} */
+export const fromDisk = (file) => ({
+  name: file.name,
+  source: { files: { [file.name]: file } },
+  place: `${megabytes(file.size)} MB, from the disk`,
+  bytes: file.size,
+});
+
+/** @param {string} text An address, or a name on Hugging Face. @returns {Choice} */
+export const fromAddress = (text) => ({ name: text, source: text, place: 'not loaded yet' });
