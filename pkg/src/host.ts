@@ -17,6 +17,8 @@ export interface Host {
 export interface Work {
   lane: number;
   begin: () => Run;
+  /** It takes no steps: in an empty lane it is done before anything else, so that what is let go of is not missed. */
+  isShort?: true;
 }
 
 /** Work under way. */

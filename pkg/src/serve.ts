@@ -110,8 +110,12 @@ class Server {
       this.#answer(request.call, taken.answer);
       return;
     }
-    const { lane, begin } = taken;
+    const { lane, begin, isShort } = taken;
     const queue = lanes.get(lane) ?? [];
+    if (isShort === true && queue.length === 0) {
+      this.#answer(request.call, begin().finish().answer);
+      return;
+    }
     lanes.set(lane, queue);
     queue.push({ call: request.call, begin, run: undefined, aborted: false });
     await this.#work();

@@ -65,13 +65,11 @@ export class TextHost implements Host {
       return { lane: NO_SESSION, begin: () => runOf(this.#model.score(request.text), () => '') };
     }
     if (kind === 'fork' || kind === 'close') {
-      return {
-        lane: request.session,
-        begin: () =>
-          done(() => {
-            this.#change(request);
-          }),
-      };
+      const begin = (): Run =>
+        done(() => {
+          this.#change(request);
+        });
+      return { lane: request.session, begin, isShort: true };
     }
     throw unknownTo('a language model', request);
   }

@@ -308,6 +308,20 @@ test('closing waits for the open call; unloading ends what is left', async () =>
   assert.equal((await ask({ kind: 'unload', model: 1 })).answer, undefined);
 });
 
+test('what a conversation has read is let go of before the next one reads', async () => {
+  const { ask } = await started();
+  // The answer comes while the lane is looked after; what comes then waits for no round of the others.
+  const [open, other] = [
+    ask(generation(1, 'ab')),
+    ask(generation(3, 'z'.repeat(40), { contextWindow: 100 })),
+  ];
+  await open;
+  void ask({ kind: 'close', model: 1, session: 1 });
+  await ask(generation(2, 'cd'));
+  await other;
+  assert(events.indexOf('s1 ends') < events.findIndex((event) => event.endsWith('reads cd')), events.join());
+});
+
 test('what needs no steps is answered at once; a request for another kind of model is an error', async () => {
   const { ask } = await started();
   void ask(generation(1, 'a'.repeat(40), { contextWindow: 100 }));
