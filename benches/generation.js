@@ -1,7 +1,7 @@
 // Prompt tokens and generated tokens a second of our package and its peers on one model, each in a page of its own, run
 // after run in turn.
 // node generation.js --origin http://localhost:PORT --flores FOLDER --out FILE.json [--threads 1,2] [--runs 5]
-//   [--only PART,OF,NAMES]
+//   [--only PART,OF,NAMES] [--wait-minutes 0]
 
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';

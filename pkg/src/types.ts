@@ -2,7 +2,8 @@
 // Typed arrays are declared over ArrayBuffer, so that results fit Blob, IndexedDB and WebGPU.
 
 /**
- * "en-pt" (an id of the index), the URL of a folder (ends in "/") or of one file, or files by name.
+ * "en-pt" (an id of the index), the URL of a folder (ends in "/") or of one file, a name on Hugging Face
+ * ("owner/name", "owner/name:Q8_0", "owner/name@revision:file.gguf"), or files by name.
  * A Blob is read by ranges; an ArrayBuffer is copied, never detached.
  */
 export type ModelSource = string | URL | { files: Record<string, string | URL | Blob | ArrayBuffer> };
