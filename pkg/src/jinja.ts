@@ -34,13 +34,15 @@ const GLOBALS = {
   },
 };
 
+/** Longest range, as in transformers, whose templates run in Jinja's sandbox. */
+const MAX_RANGE = 100_000;
+
 function range(first: number, last?: number, step = 1): number[] {
   const [start, stop] = last === undefined ? [0, first] : [first, last];
   if (step === 0) throw new Error('range() with a step of 0');
-  return Array.from(
-    { length: Math.max(Math.ceil((stop - start) / step), 0) },
-    (_, place) => start + place * step,
-  );
+  const length = Math.max(Math.ceil((stop - start) / step), 0);
+  if (length > MAX_RANGE) throw new Error(`range() of more than ${MAX_RANGE} numbers`);
+  return Array.from({ length }, (_, place) => start + place * step);
 }
 
 const MONTHS = 'January February March April May June July August September October November December'.split(

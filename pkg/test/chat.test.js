@@ -160,3 +160,14 @@ test('a template asks for the date in English, wherever the page is', async () =
   assert.equal(short, month.slice(0, 3));
   assert.equal(percent, '%');
 });
+
+test('a template that asks for a list without end is told from one that does not take a chat', async () => {
+  // Jinja's sandbox, in which transformers runs templates, refuses ranges of more than 100000 numbers.
+  const rendered = async (/** @type {number} */ count) => {
+    const chatTemplate = `{% for i in range(${count}) %}{% endfor %}x`;
+    const render = await chatOf({ contextLength: 9, controlTokens: [], chatTemplate });
+    return render([{ role: 'user', content: 'Hi', prefix: false }], true);
+  };
+  assert.deepEqual(await rendered(100_000), [['x', true]]);
+  await assert.rejects(rendered(100_001), { code: 'model-unsupported', message: /range\(\)/ });
+});
