@@ -164,14 +164,16 @@ export class Conversation {
     const { signal: own } = read(options, ['signal'], 'LanguageModel.clone()');
     return this.#inTurn(own, this.#life.signal, async (signal) => {
       const shared = SharedModel.use('text', this.#shared.found, this.#shared.computing);
+      const session = ++sessions;
       try {
-        const session = ++sessions;
         const { engine, number } = await this.#here(signal);
         await engine.request('fork', { model: number, session: this.#session, as: session }, { signal });
         const { sampling, window, usage } = this;
         const beginning = { sampling, window, usage, turns: this.#turns, initial: this.#initial };
         return new Conversation(shared, this.#running, beginning, session);
       } catch (thrown) {
+        // The worker may have it already when an abort crosses its answer.
+        this.#close(session);
         shared.release();
         throw thrown;
       }
@@ -237,11 +239,14 @@ export class Conversation {
     if (this.isOver) return;
     this.#life.abort(new DOMException('the LanguageModel was destroyed', 'AbortError'));
     this.#shared.release();
+    // Where others use the model, it forgets what this one has read; freed, it has forgotten all.
+    for (const session of [this.#session, this.#beside]) this.#close(session);
+  }
+
+  /** Has the worker forget what a session has read. */
+  #close(session: number): void {
     const { engine, number } = this.#running;
-    for (const session of [this.#session, this.#beside]) {
-      // Where others use the model, it forgets what this one has read; freed, it has forgotten all.
-      if (engine.alive) engine.request('close', { model: number, session }).catch(() => undefined);
-    }
+    if (engine.alive) engine.request('close', { model: number, session }).catch(() => undefined);
   }
 
   /** One call after the other, each under the signals that stop it. */
