@@ -9,8 +9,8 @@ use crate::model::{
     SublayerNorms,
 };
 use crate::ops::{
-    self, ActivationQuant, BlockBytes, LinearPart, NormSource, Ops, RotarySource, TableSource,
-    Weights,
+    self, ActivationQuant, BlockBytes, LinearPart, NormSource, Ops, RotarySource, Stored,
+    TableSource, Weights,
 };
 use std::{cell::RefCell, rc::Rc};
 
@@ -55,6 +55,7 @@ impl<'a, O: Ops> Loader<'a, O> {
     pub fn new(ops: &'a O, file: &'a dyn TensorFile, precision: Precision) -> Self {
         Self { ops, file, precision, rotaries: RefCell::default() }
     }
+
     /// All names the file lacks, in one error.
     pub fn require(&self, names: &[&str]) -> Result<()> {
         let absent = |name: &&&str| self.file.find(name).is_none();
@@ -84,7 +85,7 @@ impl<'a, O: Ops> Loader<'a, O> {
         Ok(LinearPart {
             name: spec.weight.clone(),
             out_features: spec.out_features,
-            activation: self.activation(&weights, &spec.activation_multiplier)?,
+            activation: self.activation(weights.stored(), &spec.activation_multiplier)?,
             weights: self.quantised(weights),
             bias,
         })
@@ -133,9 +134,9 @@ impl<'a, O: Ops> Loader<'a, O> {
     }
 
     /// Treatment of the rows that meet these weights.
-    fn activation(&self, weights: &Weights<'_>, names: &[String]) -> Result<ActivationQuant> {
-        let quantised = matches!(weights, Weights::Int8 { .. });
-        if let Weights::Blocks { .. } = weights {
+    fn activation(&self, weights: Stored, names: &[String]) -> Result<ActivationQuant> {
+        let quantised = weights == Stored::Int8;
+        if weights == Stored::Blocks {
             return Ok(match self.precision {
                 Precision::Float32 => ActivationQuant::None,
                 _ => ActivationQuant::PerGroup,
@@ -201,15 +202,12 @@ impl<'a, O: Ops> Loader<'a, O> {
 
     /// Treatment of the rows that meet the output projection.
     pub fn output_activation(&self, spec: &OutputSpec) -> Result<ActivationQuant> {
-        // Only the kind of the weights matters here, not their values.
-        let kind = match self.file.find(&spec.table).map(|tensor| tensor.dtype) {
-            Some(dtype) if dtype.is_int8() => Weights::Int8 { values: Vec::new(), multiplier: 1.0 },
-            Some(dtype) if dtype.block_len() > 1 => {
-                Weights::Blocks { kind: BlockType::Q8_0, bytes: Vec::new().into() }
-            }
-            _ => Weights::F32(Vec::new()),
+        let weights = match self.file.find(&spec.table).map(|tensor| tensor.dtype) {
+            Some(dtype) if dtype.is_int8() => Stored::Int8,
+            Some(dtype) if dtype.block_len() > 1 => Stored::Blocks,
+            _ => Stored::F32,
         };
-        self.activation(&kind, &spec.activation_multiplier)
+        self.activation(weights, &spec.activation_multiplier)
     }
 
     /// A normalisation over rows of `width`.

@@ -101,7 +101,7 @@ impl Cache {
         }
     }
 
-    /// Adds `values`, `[columns]`, below the last row.
+    /// Adds `values`, `[columns]`, below the last row. `quantized` is room for what becomes int8.
     ///
     /// # Errors
     /// [`Error::Internal`] for another number of values, [`Error::OutOfMemory`].

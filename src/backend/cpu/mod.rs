@@ -43,11 +43,11 @@ pub(crate) struct Scratch {
     pub(crate) quantized: QuantizedRows,
     /// Rows on their way into a product with grouped weights.
     pub(crate) grouped: gemm::grouped::GroupedRows,
-    /// Scores of one query and head, then their softmax.
+    /// Scores of one query with its keys for all heads, `[num_heads, keys]` padded to whole fours, then their softmax.
     pub(crate) scores: Vec<[f32; 4]>,
     /// Some heads of keys or values on their way from int8 to float32.
     pub(crate) tile: Vec<f32>,
-    /// Eight table rows, packed for one call.
+    /// Eight columns of weights, unpacked or as float32, for one call.
     pub(crate) block_room: gemm::grouped::BlockRoom,
 }
 

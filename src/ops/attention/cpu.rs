@@ -127,9 +127,13 @@ struct Query<'a> {
 /// holds.
 const TILE: usize = 16;
 
-/// Heads with the same keys that are computed together. Where none share any, as in translation, they are left out of
-/// the build.
-const TOGETHER: usize = if cfg!(feature = "text") { 3 } else { usize::MAX };
+/// Heads with the same keys that are computed together.
+const TOGETHER: usize = 3;
+
+/// How many of `heads` are. Where none share any keys, as in translation, that is left out of the build.
+fn together(heads: usize) -> usize {
+    if cfg!(feature = "text") { heads - heads % TOGETHER } else { 0 }
+}
 
 impl Query<'_> {
     /// Writes the contexts of all heads, `[num_heads, head_dim]`, and leaves their probs in `scores`, `[num_heads, keys]`,
@@ -208,11 +212,11 @@ impl Query<'_> {
                 let first = kv_head * heads_each;
                 let queries = &queries[first * head_dim..][..heads_each * head_dim];
                 let scores = &mut scores[first * fours..][..heads_each * fours];
-                let (scale, whole) = (args.scale, heads_each - heads_each % TOGETHER);
+                let (scale, whole) = (args.scale, together(heads_each));
                 let (mut q, mut to) =
                     (queries.chunks_exact(head_dim), scores.chunks_exact_mut(fours));
                 for _ in (0..whole).step_by(TOGETHER) {
-                    dot_fours::<L, 3>(&mut q, keys, scale, &mut to, four);
+                    dot_fours::<L, TOGETHER>(&mut q, keys, scale, &mut to, four);
                 }
                 for _ in whole..heads_each {
                     dot_fours::<L, 1>(&mut q, keys, scale, &mut to, four);
@@ -236,10 +240,9 @@ impl Query<'_> {
                 let probs = probs.as_flattened().chunks_exact(padded).skip(first);
                 let mut probs = probs.map(|probs| &probs[keys.clone()]);
                 let contexts = &mut context[first * head_dim..][..heads_each * head_dim];
-                let whole = heads_each - heads_each % TOGETHER;
-                let (threes, rest) = contexts.split_at_mut(whole * head_dim);
-                for contexts in threes.chunks_exact_mut(3 * head_dim) {
-                    mix_tile::<L, 3>(&mut probs, values, contexts);
+                let (shared, rest) = contexts.split_at_mut(together(heads_each) * head_dim);
+                for contexts in shared.chunks_exact_mut(TOGETHER * head_dim) {
+                    mix_tile::<L, TOGETHER>(&mut probs, values, contexts);
                 }
                 for context in rest.chunks_exact_mut(head_dim) {
                     mix_tile::<L, 1>(&mut probs, values, context);

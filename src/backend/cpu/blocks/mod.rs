@@ -5,9 +5,8 @@ mod k_types;
 mod quantize;
 
 use super::gemm::grouped::{Codes, Group, GroupForm};
-pub use super::half::{bf16_to_f32, f16_to_f32, f32_to_f16};
-
 use super::half;
+pub use super::half::{bf16_to_f32, f16_to_f32, f32_to_f16};
 pub use quantize::quantize_q8_0;
 
 /// How the values of a row are stored, so many to a block.

@@ -75,9 +75,9 @@ impl<L: Lanes> Decode<L> for Nibbles {
 /// Bytes that are operands as they are.
 #[derive(Clone, Copy)]
 pub struct Bytes {
-    pub zero: i32,
+    zero: i32,
     /// 128 in every byte if they are signed.
-    pub flip: i32,
+    flip: i32,
 }
 
 /// The upper bit of every byte.
@@ -117,7 +117,7 @@ impl<L: Lanes> Decode<L> for Bytes {
     }
     #[inline(always)]
     fn plain(self) -> (i32, i32) {
-        (self.flip, if self.flip == 0 { self.zero } else { 128 })
+        (self.flip, 128)
     }
 }
 
