@@ -271,7 +271,7 @@ pub fn remembered() {
         let got = run_all(&Remembered { call: &call, kind: CacheKind::LongInt8 }, &what);
         let head_dim = call.head_dim;
         call.kv.iter_mut().for_each(|kv| *kv = rounded(kv, head_dim));
-        // Queries are rounded to fifteen bits.
+        // A step is a quotient here, and there the inverse of a multiplier: what is near the middle may go to either side.
         assert_close(&got, &call.reference(), 2e-4, &what);
     }
 }

@@ -31,8 +31,9 @@ const OF_TRANSLATION: [&str; 7] =
 /// Those among them that are passed on to benches/generation.js.
 const OF_GENERATION: [&str; 4] = ["--runs", "--only", "--threads", "--wait-minutes"];
 const BENCHMARKS: [&str; 4] = ["translation", "visit", "quality", "generation"];
-/// Models of translation, and all.
+/// Models of the benchmarks of translation.
 const MODELS: [&str; 2] = ["en-pt", "pt-en"];
+/// The model of the benchmark of generation.
 const LANGUAGE_MODEL: &str = "smollm2-135m-instruct";
 
 fn run(mut arguments: Arguments) -> Result<()> {
