@@ -6,12 +6,16 @@ storm in March, and the reading room upstairs can no longer be used. Until then 
 the market every Tuesday and Friday afternoon. Books that are out now may be kept until the library opens again, and
 nobody pays for being late.`.replaceAll('\n', ' ');
 
-const RUDE =
-  'Your parcel never came. Nobody answers the phone. Give me my money back now or I will never buy from you again.';
+const LETTER = `Hi Tom,
 
-/** @type {readonly { name: string, prompt: string }[]} */
-export const EXAMPLES = [
-  { name: 'Summarise this text', prompt: `Summarise this text in one sentence:\n\n${TEXT}` },
-  { name: 'Rewrite politely', prompt: `Rewrite this message so that it is polite:\n\n${RUDE}` },
-  { name: 'Explain something', prompt: 'Why is the sky blue? Explain it to a child in three sentences.' },
-];
+The report is late again. I need it on Friday, with the figures for March. Last time half of them were wrong, so check
+them first.
+
+Anna`.replaceAll(/(?<=\S)\n(?=\S)/gu, ' ');
+
+/** What each button asks, by its name in the page. @type {Readonly<Record<string, string>>} */
+export const EXAMPLES = {
+  summarise: `Summarise this text in one sentence:\n\n${TEXT}`,
+  rewrite: `Rewrite the following email to make it more friendly and polite while keeping its main points:\n\n${LETTER}`,
+  explain: 'Why is the sky blue? Explain it to a child in three sentences.',
+};

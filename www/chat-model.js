@@ -54,16 +54,12 @@ export async function showChosen() {
 }
 
 /** @param {number} loaded Fraction. */
-function showProgress(loaded) {
-  bar.hidden = false;
-  bar.value = loaded;
+function howFar(loaded) {
+  if (loaded === 1) return 'Preparing the model';
   const { bytes } = chosen;
-  facts.textContent =
-    loaded === 1
-      ? 'Preparing'
-      : bytes === undefined
-        ? `Loading: ${Math.floor(loaded * 100)} %`
-        : `Loading: ${megabytes(loaded * bytes)} of ${megabytes(bytes)} MB`;
+  return bytes === undefined
+    ? `Loading the model: ${Math.floor(loaded * 100)} %`
+    : `Loading the model: ${megabytes(loaded * bytes)} of ${megabytes(bytes)} MB`;
 }
 
 /** What the loaded model takes, by what the package knows of it. */
@@ -73,17 +69,25 @@ async function bytesLoaded() {
   return loaded.find(({ id }) => !translating.has(id))?.bytes;
 }
 
-/** Loads the chosen model, with what there is to see of it. @param {AbortSignal} signal */
-export async function loadChosen(signal) {
+/**
+ * Loads the chosen model, with what there is to see of it.
+ * @param {AbortSignal} signal @param {(status: string) => void} tell Is told how far it has come.
+ */
+export async function loadChosen(signal, tell) {
   const { source } = chosen;
   if (loadedModel() === undefined) {
-    facts.textContent = 'Looking for the model';
+    tell('Looking for the model');
     loadButton.hidden = true;
     unloadButton.hidden = true;
     await startKeeping();
   }
   try {
-    const model = await load({ source, signal, progress: showProgress });
+    const progress = (/** @type {number} */ loaded) => {
+      bar.hidden = false;
+      bar.value = loaded;
+      tell(howFar(loaded));
+    };
+    const model = await load({ source, signal, progress });
     keepAll();
     if (!unloadButton.hidden) return;
     const { device, deviceReason, precision, contextWindow } = model;

@@ -14,11 +14,13 @@ const composer = element('composer', HTMLFormElement);
 const message = element('message', HTMLTextAreaElement);
 const sendButton = element('send', HTMLButtonElement);
 const clearButton = element('chat-clear', HTMLButtonElement);
+const loadButton = element('load', HTMLButtonElement);
 const status = element('chat-status', HTMLElement);
 const voice = element('chat-voice', HTMLElement);
 const context = element('context', HTMLMeterElement);
 const contextText = element('context-text', HTMLElement);
 const fault = element('chat-fault', HTMLElement);
+const examples = /** @type {HTMLButtonElement[]} */ ([...panel.querySelectorAll('[data-example]')]);
 const file = element('file', HTMLInputElement);
 const place = element('place', HTMLInputElement);
 
@@ -40,6 +42,11 @@ let last = Promise.resolve();
 
 // ---- what is shown
 
+/** @param {string} text */
+function tell(text) {
+  status.textContent = text;
+}
+
 /** @param {unknown} thrown */
 function showFault(thrown) {
   const [code, name] =
@@ -49,6 +56,7 @@ function showFault(thrown) {
   element('chat-fault-text', HTMLElement).textContent =
     thrown instanceof Error ? thrown.message : String(thrown);
   fault.hidden = false;
+  fault.scrollIntoView({ block: 'nearest' });
 }
 
 function showContext() {
@@ -92,10 +100,10 @@ async function after(before, work) {
   fault.hidden = true;
   showState();
   try {
-    status.textContent = await work(stop.signal);
+    tell(await work(stop.signal));
     return true;
   } catch (thrown) {
-    status.textContent = stop.signal.aborted ? 'Stopped' : 'Not done';
+    tell(stop.signal.aborted ? 'Stopped' : 'Not done');
     if (!stop.signal.aborted) showFault(thrown);
     return false;
   } finally {
@@ -111,13 +119,13 @@ async function send(text) {
   const sampling = samplingWanted();
   message.value = '';
   const done = await doing(async (signal) => {
-    status.textContent = loadedModel() === undefined ? 'Loading the model' : 'Reading';
-    await model.loadChosen(signal);
-    status.textContent = 'Reading';
+    await model.loadChosen(signal, tell);
+    tell('Reading');
     const { source } = model.chosenModel();
     const conversation = await converse({ source, signal, progress: () => undefined }, initialPrompts());
+    showContext();
     const figures = await answer(conversation, text, { ...sampling, signal }, (piece) => {
-      status.textContent = 'Writing';
+      tell('Writing');
       shown.add(piece);
     });
     if (figures.overflowed) {
@@ -149,7 +157,7 @@ async function open(choosing) {
   const done = await doing(async (signal) => {
     clearMessages();
     await choosing();
-    await model.loadChosen(signal);
+    await model.loadChosen(signal, tell);
     return 'Ready';
   });
   // One that cannot be loaded is none to chat with.
@@ -157,21 +165,28 @@ async function open(choosing) {
   showState();
 }
 
+/** No model is in memory any more. @param {() => Promise<void>} leaving */
+async function leave(leaving) {
+  await doing(async () => {
+    clearMessages();
+    await leaving();
+    return 'Ready';
+  });
+  loadButton.focus();
+}
+
 /** @param {File} chosen */
 const openFile = (chosen) => open(() => model.choose(model.fromDisk(chosen)));
 
 // ---- events
 
-const examples = EXAMPLES.map(({ name, prompt }) => {
-  const button = document.createElement('button');
-  button.type = 'button';
-  button.className = 'pill';
-  button.textContent = name;
-  button.addEventListener('click', () => void send(prompt));
-  return button;
-});
-element('chat-examples', HTMLElement).append(...examples);
-
+for (const button of examples) {
+  button.addEventListener('click', () => {
+    void send(EXAMPLES[button.dataset['example'] ?? ''] ?? '');
+    // The examples are gone; what stops the answer is there.
+    sendButton.focus();
+  });
+}
 composer.addEventListener('submit', (event) => {
   event.preventDefault();
   if (current === undefined) {
@@ -188,27 +203,15 @@ message.addEventListener('keydown', (event) => {
   void send(message.value);
 });
 clearButton.addEventListener('click', () => void clear());
-element('load', HTMLButtonElement).addEventListener('click', () => {
+loadButton.addEventListener('click', () => {
+  message.focus();
   void doing(async (signal) => {
-    status.textContent = 'Loading the model';
-    await model.loadChosen(signal);
+    await model.loadChosen(signal, tell);
     return 'Ready';
   });
 });
-element('unload', HTMLButtonElement).addEventListener('click', () => {
-  void doing(async () => {
-    await model.unloadChosen();
-    clearMessages();
-    return 'Ready';
-  });
-});
-element('usual', HTMLButtonElement).addEventListener('click', () => {
-  void doing(async () => {
-    clearMessages();
-    await model.chooseUsual();
-    return 'Ready';
-  });
-});
+element('unload', HTMLButtonElement).addEventListener('click', () => void leave(model.unloadChosen));
+element('usual', HTMLButtonElement).addEventListener('click', () => void leave(model.chooseUsual));
 file.addEventListener('change', () => {
   const [chosen] = file.files ?? [];
   if (chosen !== undefined) void openFile(chosen);

@@ -1,69 +1,25 @@
 // The chat of the demo page in Chromium, as a person uses it.
 
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
+import { expected, meter, plainly } from './chatting.mjs';
+import { until } from './chromium.mjs';
 import { demo } from './demo.mjs';
-import { fileOf } from './server.mjs';
+import { checkLooks, checkShifts, screenshots, settled } from './looks.mjs';
 
-const MODEL = fileOf('/models/smollm2-135m-instruct/SmolLM2-135M-Instruct.Q4_1.gguf');
 const FULL = /full|\.gguf$/;
 const TRANSLATES = /\/models\/en-pt\/|\/multihead_(threads|relaxed|simd128)_bg\.wasm$/;
 
 const { open, server } = demo();
 
-/** @typedef {Awaited<ReturnType<typeof open>>} Visit */
-/** @typedef {import('playwright-core').Page} Page */
-
-/** The chat, where each token is the likeliest and an answer has so many at most. @param {number} limit */
+/** The chat, with short answers of the likeliest tokens. @param {number} limit */
 async function openChat(limit) {
   const visit = await open();
   await visit.page.goto(`${server().origin}/#chat`);
   await plainly(visit.page, limit);
   return visit;
 }
-
-/** @param {Page} page @param {number} limit */
-async function plainly(page, limit) {
-  await page.getByText('Sampling').click();
-  for (const [name, value] of [
-    ['Temperature', 0],
-    ['Top k', 0],
-    ['Top p', 1],
-    ['Min p', 0],
-    ['Repetition penalty', 1],
-    ['Longest answer', limit],
-  ]) {
-    await page.getByLabel(String(name), { exact: true }).fill(String(value));
-  }
-}
-
-/** What the package answers to the same turns, and what it says it took. @param {Page} page @param {string[]} said @param {number} limit */
-function expected(page, said, limit) {
-  return page.evaluate(
-    async ([turns, maxNewTokens]) => {
-      /** @type {typeof import('../../pkg/dist/index.js')} */
-      const { LanguageModel } = await import(new URL('/pkg/dist/index.js', location.href).href);
-      const model = await LanguageModel.create({ temperature: 0, topK: 0 });
-      const told = [];
-      for (const turn of turns) {
-        const before = model.contextUsage;
-        const promptTokens = await model.measureContextUsage(turn);
-        const text = await model.prompt(turn, { maxNewTokens });
-        told.push({ text, before, promptTokens, usage: model.contextUsage });
-      }
-      model.destroy();
-      return told;
-    },
-    /** @type {const} */ ([said, limit]),
-  );
-}
-
-/** The context meter. @param {Page} page */
-const meter = (page) =>
-  page
-    .getByRole('meter', { name: 'Context' })
-    .evaluate((/** @type {HTMLMeterElement} */ { value, max }) => [value, max]);
 
 test('messages are answered piece by piece as the package answers them, and what it took is said', async () => {
   const start = server().state.requests.length;
@@ -133,6 +89,8 @@ test('messages are answered piece by piece as the package answers them, and what
 
   await page.getByRole('button', { name: 'Unload' }).click();
   await page.getByRole('button', { name: 'Load', exact: true }).waitFor();
+  // The worker ends with its last model.
+  await until(() => page.workers().length === 0, 'no worker is left');
   const loaded = await page.evaluate(async () => {
     const { memoryUsage } = await import(new URL('/pkg/dist/index.js', location.href).href);
     return (await memoryUsage()).models;
@@ -176,7 +134,7 @@ test('examples are asked by one click; the system prompt and the seed count', as
   const { page, message, answers, answered, close } = await openChat(8);
   for (const [name, said] of /** @type {const} */ ([
     ['Summarise this text', /library/],
-    ['Rewrite politely', /parcel/],
+    ['Rewrite politely', /report/],
   ])) {
     await page.getByRole('button', { name }).click();
     await answered(1);
@@ -226,131 +184,6 @@ test('examples are asked by one click; the system prompt and the seed count', as
   assert.equal(await message.inputValue(), 'Write a poem.');
   await page.getByRole('button', { name: 'Close' }).click();
   await alert.waitFor({ state: 'hidden' });
-  await close();
-});
-
-test('a model comes from the disk, by picker or drop; what is none is said', async () => {
-  const { page, message, answers, answered, close } = await openChat(8);
-  await page.getByText('Another model').click();
-  const picker = page.getByLabel('Open from disk');
-  const start = server().state.requests.length;
-  await picker.setInputFiles(MODEL);
-  await page.getByText(/^98\.4 MB, loaded/).waitFor();
-  assert.equal(await page.locator('#model-name').textContent(), 'SmolLM2-135M-Instruct.Q4_1.gguf');
-  await message.fill('Write a poem.');
-  await message.press('Enter');
-  await answered(1);
-  assert.deepEqual(
-    server()
-      .state.requests.slice(start)
-      .filter((path) => path.endsWith('.gguf')),
-    [],
-    'nothing is downloaded',
-  );
-  const [{ text } = { text: '' }] = await expected(page, ['Write a poem.'], 8);
-  assert.deepEqual(await answers(), [text]);
-
-  const alert = page.getByRole('alert');
-  const isUsual = async () => {
-    await page.getByRole('button', { name: 'Load', exact: true }).waitFor();
-    assert.equal(await page.locator('#model-name').textContent(), 'smollm2-135m-instruct');
-  };
-  const buffer = Buffer.from('These are notes, and no model.');
-  await picker.setInputFiles({ name: 'notes.gguf', mimeType: 'application/octet-stream', buffer });
-  await alert.getByText(/notes\.gguf/).waitFor();
-  await isUsual();
-  // Weights without a tokenizer.
-  await picker.setInputFiles(fileOf('/tests/fixtures/decoders/llama.gguf'));
-  await alert.getByText(/llama\.gguf.*token/).waitFor();
-  await isUsual();
-
-  const dropped = await page.evaluateHandle(() => {
-    const data = new DataTransfer();
-    data.items.add(new File(['A letter, and no model.'], 'letter.txt'));
-    return data;
-  });
-  await page.locator('#messages').dispatchEvent('dragover', { dataTransfer: dropped });
-  await page.locator('.dropping').waitFor();
-  await page.locator('#messages').dispatchEvent('drop', { dataTransfer: dropped });
-  await alert.getByText(/letter\.txt/).waitFor();
-  await isUsual();
-  assert.equal(await page.locator('.dropping').count(), 0);
-  // And goes on.
-  await message.fill('Write a poem.');
-  await message.press('Enter');
-  await answered(1);
-  assert.deepEqual(await answers(), [text]);
-  assert(await alert.isHidden());
-  await close();
-});
-
-test('a model comes by its address, or by its name on Hugging Face; what is not there is said', async () => {
-  const { page, context, message, answers, answered, close } = await openChat(8);
-  const headers = { 'access-control-allow-origin': '*' };
-  await context.route('https://huggingface.co/**', (route) =>
-    route.fulfill({ status: 401, headers, body: '{"error":"Invalid username or password."}' }),
-  );
-  await page.getByText('Another model').click();
-  const place = page.getByLabel('Address, or name on Hugging Face');
-  const alert = page.getByRole('alert');
-  await place.fill('nobody/no-such-model-GGUF');
-  await place.press('Enter');
-  await alert.getByText(/no repository nobody\/no-such-model-GGUF on Hugging Face/).waitFor();
-  await place.fill('models/none.gguf');
-  await place.press('Enter');
-  await alert.getByText(/none\.gguf/).waitFor();
-  await place.fill('models/smollm2-135m-instruct/SmolLM2-135M-Instruct.Q4_1.gguf');
-  await place.press('Enter');
-  await page.getByText(/^98\.4 MB, loaded/).waitFor();
-  assert(await alert.isHidden());
-  await message.fill('Write a poem.');
-  await message.press('Enter');
-  await answered(1);
-  const [{ text } = { text: '' }] = await expected(page, ['Write a poem.'], 8);
-  assert.deepEqual(await answers(), [text]);
-  await page.getByRole('button', { name: 'Back to the usual one' }).click();
-  await page.getByRole('button', { name: 'Load', exact: true }).waitFor();
-  assert.equal(await page.locator('#model-name').textContent(), 'smollm2-135m-instruct');
-  await close();
-});
-
-test('a window that is full loses its oldest turns, which is said; so is a message that is too long', async () => {
-  const { page, message, answers, answered, close } = await open();
-  /** The page has a window of its own. @type {import('./server.mjs').Fault} */
-  const small = (_, response, path) => {
-    if (path !== '/chat-session.js') return false;
-    const text = readFileSync(fileOf(path), 'utf8');
-    const smaller = text.replace('initialPrompts });', 'initialPrompts, contextWindow: 128 });');
-    assert.notEqual(smaller, text);
-    response.writeHead(200, { 'content-type': 'text/javascript' }).end(smaller);
-    return true;
-  };
-  server().state.fault = small;
-  await page.goto(`${server().origin}/#chat`);
-  await plainly(page, 16);
-  const notice = page.getByText('The conversation no longer fits');
-  let turns = 0;
-  while ((await notice.count()) === 0) {
-    assert(turns < 10, 'ten turns of some 30 tokens fit into 128');
-    await message.fill(`Is ${turns} a number?`);
-    await message.press('Enter');
-    await answered(++turns);
-  }
-  assert(turns > 1);
-  assert.equal((await answers()).length, turns);
-  const [usage = NaN, most] = await meter(page);
-  assert(usage > 0 && usage <= 128);
-  assert.equal(most, 128);
-  assert.match((await page.locator('.figures').last().textContent()) ?? '', /^Prompt: read again without/);
-  const long = 'one two three four '.repeat(60);
-  await message.fill(long);
-  await message.press('Enter');
-  await page
-    .getByRole('alert')
-    .getByText(/longer than what the model can take/)
-    .waitFor();
-  assert.equal(await message.inputValue(), long);
-  assert.deepEqual(await meter(page), [usage, 128]);
   await close();
 });
 
@@ -421,29 +254,77 @@ test('the address and the keyboard choose the tab; neither loads what the other 
 });
 
 test('a chat that was used goes on without a network, also after a visit that only translated', async () => {
-  const { page, context, source, message, answers, answered, done, kept, close } = await openChat(8);
+  const { page, context, source, message, answers, answered, done, kept, close } = await open();
   const ask = async () => {
+    await plainly(page, 8);
     await message.fill('Write a poem.');
     await message.press('Enter');
     await answered(1);
     return (await answers())[0];
   };
-  const first = await ask();
+  const unplugged = async () => {
+    server().state.fault = (_, response) => {
+      response.destroy();
+      return true;
+    };
+    await context.setOffline(true);
+    await page.goto(`${server().origin}/#chat`);
+    await page.reload();
+    await page.getByText('98.4 MB, kept on this device').waitFor();
+    const answer = await ask();
+    server().state.fault = undefined;
+    await context.setOffline(false);
+    return answer;
+  };
+  await page.goto(`${server().origin}/`);
   await kept();
+  await page.getByRole('tab', { name: 'Chat' }).click();
+  const first = await ask();
+  assert.notEqual(first, '');
+  assert.equal(await unplugged(), first);
   await page.goto(`${server().origin}/#en-pt`);
   await page.reload();
   await source.fill('Good morning.');
   await done();
   await kept();
-  server().state.fault = (_, response) => {
-    response.destroy();
-    return true;
-  };
-  await context.setOffline(true);
-  await page.goto(`${server().origin}/#chat`);
-  await page.reload();
-  await page.getByText('98.4 MB, kept on this device').waitFor();
-  await plainly(page, 8);
-  assert.equal(await ask(), first);
+  assert.equal(await unplugged(), first);
   await close();
+});
+
+test('looks: nothing jumps, nothing overflows; screenshots are left to look at', async () => {
+  const folder = screenshots();
+  for (const width of [1280, 390, 320]) {
+    for (const colorScheme of /** @type {const} */ (['light', 'dark'])) {
+      const { page, answered, kept, close } = await open({
+        viewport: { width, height: width < 400 ? 844 : 800 },
+        colorScheme,
+      });
+      const name = `chat-${width}-${colorScheme}`;
+      await page.goto(`${server().origin}/#chat`);
+      await page.getByText('98.4 MB to download once').waitFor();
+      await settled(page);
+      await page.screenshot({ path: join(folder, `${name}-before.png`) });
+      await checkLooks(page, `${name}, before`);
+      await page.getByRole('button', { name: 'Summarise this text' }).click();
+      await page.waitForFunction(
+        () => (document.querySelector('.message.model .said')?.textContent ?? '').length > 20,
+      );
+      await page.screenshot({ path: join(folder, `${name}-during.png`) });
+      await answered(1);
+      await kept();
+      await settled(page);
+      await page.screenshot({ path: join(folder, `${name}.png`) });
+      await checkShifts(page, name);
+      await checkLooks(page, `${name}, with an answer`);
+      for (const summary of await page.locator('.side summary').all()) await summary.click();
+      await page.getByLabel('Temperature', { exact: true }).fill('-1');
+      await page.getByRole('textbox', { name: 'Message' }).fill('And now?');
+      await page.getByRole('button', { name: 'Send' }).click();
+      await page.getByRole('alert').waitFor();
+      await settled(page);
+      await page.screenshot({ path: join(folder, `${name}-open.png`), fullPage: true });
+      await checkLooks(page, `${name}, with all that opens`);
+      await close();
+    }
+  }
 });

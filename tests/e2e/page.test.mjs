@@ -1,11 +1,10 @@
 // The demo page in Chromium, as a person uses it.
 
 import assert from 'node:assert/strict';
-import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { fileURLToPath } from 'node:url';
 import { demo } from './demo.mjs';
+import { checkLooks, checkShifts, frames, screenshots, settled } from './looks.mjs';
 import { translateNatively } from './native.mjs';
 import { tasksIn, tasksSince } from './tasks.mjs';
 
@@ -284,47 +283,8 @@ test('no task of the page is long while 1,000 words are translated', async () =>
   await close();
 });
 
-/** What has changed is painted. @param {import('playwright-core').Page} page */
-function frames(page) {
-  return page.evaluate(async () => {
-    for (let frame = 0; frame < 2; frame++) await new Promise((resolve) => requestAnimationFrame(resolve));
-  });
-}
-
-/** Elements with text of their own that stands out too little from what is behind it. @param {import('playwright-core').Page} page */
-function faint(page) {
-  return page.evaluate(() => {
-    const channels = (/** @type {string} */ color) => (color.match(/[\d.]+/g) ?? []).map(Number);
-    const luminance = (/** @type {number[]} */ color) => {
-      const [red = 0, green = 0, blue = 0] = color.slice(0, 3).map((value) => {
-        const part = value / 255;
-        return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
-      });
-      return 0.2126 * red + 0.7152 * green + 0.0722 * blue;
-    };
-    const behind = (/** @type {Element | null} */ element) => {
-      for (let at = element; at !== null; at = at.parentElement) {
-        const color = channels(getComputedStyle(at).backgroundColor);
-        if (color.length === 3 || color[3] === 1) return color;
-      }
-      return [255, 255, 255];
-    };
-    return [...document.querySelectorAll('body *')].flatMap((element) => {
-      const own = [...element.childNodes].some((node) => node instanceof Text && node.data.trim() !== '');
-      const style = getComputedStyle(element);
-      if (!own || style.visibility === 'hidden' || element.getClientRects().length === 0) return [];
-      const [text, ground] = [luminance(channels(style.color)), luminance(behind(element))];
-      const ratio = (Math.max(text, ground) + 0.05) / (Math.min(text, ground) + 0.05);
-      return ratio < 4.5
-        ? [`${element.tagName} ${element.id} ${element.textContent}: ${ratio.toFixed(2)}`]
-        : [];
-    });
-  });
-}
-
 test('looks: nothing jumps, nothing overflows; screenshots are left to look at', async () => {
-  const folder = fileURLToPath(new URL('../../target/screenshots/', import.meta.url));
-  mkdirSync(folder, { recursive: true });
+  const folder = screenshots();
   for (const width of [1280, 390, 320]) {
     for (const colorScheme of /** @type {const} */ (['light', 'dark'])) {
       const { page, source, done, kept, close } = await open({
@@ -335,23 +295,10 @@ test('looks: nothing jumps, nothing overflows; screenshots are left to look at',
       await source.fill(TEXT);
       await done();
       await kept();
-      await frames(page);
-      await page.evaluate(() => Promise.all(document.getAnimations().map(({ finished }) => finished)));
-      await frames(page);
-      const facts = await page.evaluate(() => {
-        const observer = new PerformanceObserver(() => undefined);
-        observer.observe({ type: 'layout-shift', buffered: true });
-        return {
-          shifts: observer
-            .takeRecords()
-            .reduce((sum, entry) => sum + ('value' in entry ? Number(entry.value) : NaN), 0),
-          overflow: document.documentElement.scrollWidth - document.documentElement.clientWidth,
-        };
-      });
+      await settled(page);
       await page.screenshot({ path: join(folder, `page-${width}-${colorScheme}.png`) });
-      assert(facts.shifts < 0.01, `layout shift ${facts.shifts} at ${width}`);
-      assert.equal(facts.overflow, 0, `overflow at ${width}`);
-      assert.deepEqual(await faint(page), [], `${colorScheme}: text with less contrast than 4.5 to 1`);
+      await checkShifts(page, `${colorScheme} at ${width}`);
+      await checkLooks(page, `${colorScheme} at ${width}`);
       await close();
     }
   }
