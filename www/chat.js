@@ -31,7 +31,7 @@ const PLAINLY = {
   'model-unsupported': 'This is no model that can be run here.',
   'download-failed': 'The model could not be downloaded.',
   'out-of-memory': 'There is too little memory for the model.',
-  'invalid-argument': 'This cannot be asked for so.',
+  'invalid-argument': 'This cannot be done as it is asked for.',
   QuotaExceededError: 'The message is longer than what the model can take.',
 };
 
