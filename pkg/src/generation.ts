@@ -7,7 +7,7 @@ import { find } from './find.js';
 import { KINDS } from './kinds.js';
 import { isTag } from './languages.js';
 import { availabilityOf } from './loader.js';
-import { checkModelOptions, MODEL_OPTIONS, read, reading } from './options.js';
+import { checkModelOptions, memberOf, MODEL_OPTIONS, read, reading } from './options.js';
 import { monitored } from './progress.js';
 import { turnsBefore, turnsOf } from './prompt.js';
 import { callOf, DEFAULTS, LIMITS, SAMPLING_OPTIONS, samplingOf } from './sampling.js';
@@ -138,7 +138,7 @@ function checkExpected(name: 'expectedInputs' | 'expectedOutputs', expected: unk
   if (list === undefined) throw invalid(name, `a list of { type: 'text', languages } expected`);
   for (const one of list) {
     const { type, languages } = reading(name, () => {
-      const { type: kind, languages: tags } = (one ?? {}) as Record<string, unknown>;
+      const [kind, tags] = ['type', 'languages'].map((member) => memberOf(Object(one) as object, member));
       return { type: kind, languages: Array.isArray(tags) ? Array.from(tags as unknown[]) : tags };
     });
     if (type === 'image' || type === 'audio') throw notSupported(`${name} of type '${type}': text only`);

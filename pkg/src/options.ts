@@ -21,6 +21,9 @@ const OURS: Readonly<Record<string, string>> = {
   max_tokens: 'maxNewTokens',
   max_length: 'maxNewTokens',
   maxTokens: 'maxNewTokens',
+  max_completion_tokens: 'maxNewTokens',
+  maxOutputTokens: 'maxNewTokens',
+  num_predict: 'maxNewTokens',
   nPredict: 'maxNewTokens',
   n_predict: 'maxNewTokens',
   do_sample: 'temperature',
@@ -32,8 +35,12 @@ const OURS: Readonly<Record<string, string>> = {
   penalty_repeat: 'repetitionPenalty',
   stop_strings: 'stop',
   stop_sequences: 'stop',
+  stopSequences: 'stop',
   n_ctx: 'contextWindow',
+  num_ctx: 'contextWindow',
+  context_window_size: 'contextWindow',
   systemPrompt: 'initialPrompts',
+  system: 'initialPrompts',
   progress_callback: 'monitor',
   onProgress: 'monitor',
   numThreads: 'threads',
@@ -82,12 +89,17 @@ export function read<T extends object>(options: T, allowed: readonly string[], p
   }
   const taken = Object.create(null) as Record<string, unknown>;
   for (const name of allowed) {
-    const isOwn = reading(name, () => Object.hasOwn(given, name));
-    const value = reading(name, () => Reflect.get(given, name) as unknown);
-    if (value === undefined) continue;
-    if (isOwn || value !== Reflect.get(Object.prototype, name)) taken[name] = value;
+    const value = reading(name, () => memberOf(given, name));
+    if (value !== undefined) taken[name] = value;
   }
   return taken as T;
+}
+
+/** A member of an object of the caller's, read once; what somebody has put on Object.prototype is nobody's. */
+export function memberOf(given: object, name: string): unknown {
+  const isOwn = Object.hasOwn(given, name);
+  const value: unknown = Reflect.get(given, name);
+  return isOwn || value !== Reflect.get(Object.prototype, name) ? value : undefined;
 }
 
 /** Reads something of the caller's. */

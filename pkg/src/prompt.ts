@@ -2,7 +2,7 @@
 
 import type { Turn } from './chat.js';
 import { invalid, shown } from './errors.js';
-import { reading } from './options.js';
+import { memberOf, reading } from './options.js';
 import type { Prompt } from './types.js';
 
 const ROLES: ReadonlySet<unknown> = new Set(['system', 'user', 'assistant']);
@@ -21,7 +21,7 @@ export function turnsOf(prompt: Prompt, option = 'input'): Turn[] {
       throw wrong(`{ role, content } expected, got ${shown(message)}`);
     }
     const { role, content, prefix } = reading(option, () => {
-      const { role: who, content: what, prefix: isPrefix } = message as Record<string, unknown>;
+      const [who, what, isPrefix] = ['role', 'content', 'prefix'].map((name) => memberOf(message, name));
       return { role: who, content: what, prefix: isPrefix };
     });
     if (!ROLES.has(role)) throw wrong(`role is 'system', 'user' or 'assistant', got ${shown(role)}`);
@@ -56,7 +56,7 @@ function textOf(
   return content
     .map((part) => {
       const { type, value } = reading(option, () => {
-        const { type: kind, value: text } = (part ?? {}) as Record<string, unknown>;
+        const [kind, text] = ['type', 'value'].map((name) => memberOf(Object(part) as object, name));
         return { type: kind, value: text };
       });
       if (type !== 'text' || typeof value !== 'string') {

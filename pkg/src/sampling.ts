@@ -9,13 +9,13 @@ export const DEFAULTS = { topK: 3, temperature: 1 } as const;
 /** Larger values count as these. */
 export const LIMITS = { topK: 128, temperature: 2 } as const;
 
-/** What each option may be: its test, and that in words. */
+/** What each option may be: its test, and that in words. They are computed with as float32, in which 1e-300 is 0. */
 const CHECKS: Record<keyof SamplingOptions, readonly [(value: number) => boolean, string]> = {
   temperature: [(value) => value >= 0 && value < Infinity, 'a number from 0 on'],
   topK: [(value) => Number.isSafeInteger(value) && value >= 0, 'a whole number from 0 on (0: all tokens)'],
-  topP: [(value) => value > 0 && value <= 1, 'a number above 0, at most 1'],
+  topP: [(value) => Math.fround(value) > 0 && value <= 1, 'a number above 0, at most 1'],
   minP: [(value) => value >= 0 && value <= 1, 'a number from 0 to 1'],
-  repetitionPenalty: [(value) => value > 0 && value < Infinity, 'a number above 0'],
+  repetitionPenalty: [(value) => Math.fround(value) > 0 && Math.fround(value) < Infinity, 'a number above 0'],
   seed: [(value) => Number.isSafeInteger(value) && value >= 0, 'a whole number from 0 on'],
 };
 

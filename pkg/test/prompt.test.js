@@ -98,3 +98,18 @@ test('the oldest question goes with its answers, what always comes first stays',
   assert.deepEqual(left(0), ['123456', '456', '56', '']);
   assert.deepEqual(left(7), []);
 });
+
+test('what is on Object.prototype is no part of a message, what a message inherits is', () => {
+  const added = { prefix: 5, role: 'robot', type: 'image', value: 7 };
+  Object.assign(Object.prototype, added);
+  try {
+    const message = Object.create(Object.freeze({ role: 'assistant', content: 'b' }));
+    assert.deepEqual(turnsOf([{ role: 'user', content: [{ type: 'text', value: 'a' }] }, message]), [
+      { role: 'user', content: 'a', prefix: false },
+      { role: 'assistant', content: 'b', prefix: false },
+    ]);
+    assert.throws(() => turnsOf(/** @type {any} */ ([{ content: 'a' }])), { option: 'input' });
+  } finally {
+    for (const name of Object.keys(added)) Reflect.deleteProperty(Object.prototype, name);
+  }
+});
