@@ -57,4 +57,6 @@ export async function unload(model?: ModelSource): Promise<void> {
   const key = model === undefined ? undefined : (await find(model)).key;
   const chosen = SharedModel.every().filter(({ found }) => key === undefined || found.key === key);
   await Promise.all(chosen.map((loaded) => loaded.unload()));
+  // What destroy() began to free just before.
+  await SharedModel.left();
 }

@@ -29,6 +29,8 @@ interface Loading {
 }
 
 const all = new Map<string, SharedModel>();
+/** Memory being freed. */
+const leaving = new Set<Promise<void>>();
 let nextNumber = 1;
 
 /** One model at one precision, on one number of threads. */
@@ -118,7 +120,22 @@ export class SharedModel {
   }
 
   /** Frees its memory once its open calls are done. Its users load it again when they call. */
-  async unload(): Promise<void> {
+  unload(): Promise<void> {
+    const work = this.#free();
+    leaving.add(work);
+    const forget = (): void => {
+      leaving.delete(work);
+    };
+    work.then(forget, forget);
+    return work;
+  }
+
+  /** Resolves once what is being freed now is gone. */
+  static async left(): Promise<void> {
+    await Promise.allSettled(leaving);
+  }
+
+  async #free(): Promise<void> {
     const loading = this.#loading;
     this.#loading = undefined;
     this.kept = false;
