@@ -108,6 +108,8 @@ export class Engine {
     if (!this.models.delete(model) || !this.alive) return;
     if (this.models.size > 0 || this.#calls.size > 0) await this.request('unload', { model });
     this.#restIfIdle();
+    // Of no model can anything still be asked that takes long; with the last answer the worker ends.
+    if (this.models.size === 0 && this.alive) await this.request('memory', { of: 'wasm' }).catch(() => 0);
   }
 
   #restIfIdle(): void {
