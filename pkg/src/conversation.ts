@@ -306,22 +306,36 @@ export class Conversation {
    */
   async #fitted(added: readonly Turn[], room: number, signal: AbortSignal): Promise<PromptPart[]> {
     const answering = room > 0;
-    for (let kept = this.#turns; ;) {
-      const prompt = await this.#rendered([...kept, ...added], answering);
-      const tokens = await this.#count(prompt, signal);
-      const less = withoutOldest(kept, this.#initial);
-      // Where nothing more can go, a shorter answer has to do.
-      const needed = less === undefined ? Math.min(room, 1) : room;
-      if (tokens + needed <= this.window) {
-        if (kept !== this.#turns) {
-          this.#turns = kept;
-          this.overflowed();
-        }
-        return prompt;
-      }
-      if (less === undefined) throw fromMessage(tooLarge(tokens, this.window));
-      kept = less;
+    const shorter: (readonly Turn[])[] = [];
+    for (let kept: readonly Turn[] | undefined = this.#turns; kept !== undefined;) {
+      shorter.push(kept);
+      kept = withoutOldest(kept, this.#initial);
     }
+    const last = shorter.length - 1;
+    // The first that fits: with each the prompt is shorter, and mostly all that was said fits.
+    let [low, high, place] = [0, last, 0];
+    let found: { kept: readonly Turn[]; prompt: PromptPart[] } | undefined;
+    let tokens = 0;
+    while (low <= high) {
+      const kept = shorter[place] ?? [];
+      const prompt = await this.#rendered([...kept, ...added], answering);
+      tokens = await this.#count(prompt, signal);
+      // Where nothing more can go, a shorter answer has to do.
+      const needed = place === last ? Math.min(room, 1) : room;
+      if (tokens + needed <= this.window) {
+        found = { kept, prompt };
+        high = place - 1;
+      } else {
+        low = place + 1;
+      }
+      place = (low + high) >> 1;
+    }
+    if (found === undefined) throw fromMessage(tooLarge(tokens, this.window));
+    if (found.kept !== this.#turns) {
+      this.#turns = found.kept;
+      this.overflowed();
+    }
+    return found.prompt;
   }
 
   #message(call: Call): GenerationMessage {
