@@ -7,22 +7,7 @@ import { configure, models } from 'multihead';
 import { patience } from '../dist/download.js';
 import { find } from '../dist/find.js';
 import { loadFiles } from '../dist/loader.js';
-
-/** What is kept, by key. @type {Map<string, Uint8Array<ArrayBuffer>>} */
-const kept = new Map();
-const storage = {
-  /** @param {string} key */
-  match: async (key) => {
-    const bytes = kept.get(key);
-    return bytes === undefined ? undefined : new Response(bytes);
-  },
-  /** @param {string} key @param {Response} response */
-  put: async (key, response) => void kept.set(key, new Uint8Array(await response.arrayBuffer())),
-  /** @param {string} key */
-  delete: async (key) => kept.delete(key),
-  keys: async () => [...kept.keys()].map((url) => ({ url })),
-};
-Object.assign(globalThis, { caches: { open: async () => storage } });
+import { kept } from './kept.js';
 
 const URL_OF_FILE = 'https://site.test/models/tiny.gguf';
 

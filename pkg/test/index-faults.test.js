@@ -9,27 +9,12 @@ import { patience } from '../dist/download.js';
 import { find } from '../dist/find.js';
 import { loadFiles } from '../dist/loader.js';
 import { probe } from '../dist/probe.js';
+import { kept, storage } from './kept.js';
 
 const NONE = new AbortController().signal;
 const nothing = () => undefined;
 /** Milliseconds in which a slow machine has answered; only servers that are silent are given up sooner. */
 const LONG = 600_000;
-
-/** What is kept, by key. @type {Map<string, Uint8Array<ArrayBuffer>>} */
-const kept = new Map();
-const storage = {
-  /** @param {string} key */
-  match: async (key) => {
-    const bytes = kept.get(key);
-    return bytes === undefined ? undefined : new Response(bytes);
-  },
-  /** @param {string} key @param {Response} response */
-  put: async (key, response) => void kept.set(key, new Uint8Array(await response.arrayBuffer())),
-  /** @param {string} key */
-  delete: async (key) => kept.delete(key),
-  keys: async () => [...kept.keys()].map((url) => ({ url })),
-};
-Object.assign(globalThis, { caches: { open: async () => storage } });
 
 /** @typedef {(init: RequestInit) => Response | Promise<Response>} Answer */
 /** What the site has, by path. @type {Map<string, Answer>} */

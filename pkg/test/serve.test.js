@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { serve } from '../dist/serve.js';
 import { TranslationHost } from '../dist/translation-host.js';
+import { connectTo } from './page-end.js';
 
 /** What has happened, in order. @type {string[]} */
 let events = [];
@@ -97,47 +97,10 @@ class TranslationModel {
   }
 }
 
-/** A page's end with promises by call. */
-function connect() {
-  /** @type {Map<number, { pieces: string[], settle: (message: any) => void }>} */
-  const calls = new Map();
-  /** @type {any[]} */
-  const traps = [];
-  const receive = serve(
-    {
-      post(message, transfer) {
-        if (message.kind === 'trap') {
-          traps.push(message);
-          return;
-        }
-        structuredClone(message, { transfer });
-        const call = calls.get(message.call);
-        if (message.kind === 'piece') call?.pieces.push(message.text);
-        else call?.settle(message);
-      },
-    },
-    async () =>
-      /** @type {any} */ ({
-        memory: { buffer: new ArrayBuffer(65536) },
-        open: (/** @type {any} */ files) =>
-          new TranslationHost(/** @type {any} */ (new TranslationModel(files))),
-        computes: Promise.resolve('letters, 1 thread'),
-      }),
+const connect = () =>
+  connectTo(
+    (/** @type {any} */ files) => new TranslationHost(/** @type {any} */ (new TranslationModel(files))),
   );
-  let next = 1;
-  /** @param {any} request */
-  const ask = (request) => {
-    const call = next++;
-    /** @type {string[]} */
-    const pieces = [];
-    const promise = new Promise((settle) => {
-      calls.set(call, { pieces, settle });
-    });
-    receive({ ...request, call });
-    return Object.assign(promise, { call, pieces });
-  };
-  return { ask, receive, traps };
-}
 
 /** @param {string} text */
 const translation = (text, model = 1, want = 'text') => ({

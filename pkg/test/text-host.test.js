@@ -2,8 +2,8 @@
 
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { serve } from '../dist/serve.js';
 import { TextHost } from '../dist/text-host.js';
+import { connectTo } from './page-end.js';
 
 /** What has happened, in order. @type {string[]} */
 let events = [];
@@ -126,41 +126,7 @@ class TextModel {
   }
 }
 
-/** A page's end with promises by call. */
-function connect() {
-  /** @type {Map<number, { pieces: string[], settle: (message: any) => void }>} */
-  const calls = new Map();
-  const receive = serve(
-    {
-      post(said, transfer) {
-        if (said.kind === 'trap') throw new Error(said.reason);
-        const message = structuredClone(said, { transfer });
-        const call = calls.get(message.call);
-        if (message.kind === 'piece') call?.pieces.push(message.text);
-        else call?.settle(message);
-      },
-    },
-    async () =>
-      /** @type {any} */ ({
-        memory: { buffer: new ArrayBuffer(65536) },
-        open: () => new TextHost(/** @type {any} */ (new TextModel())),
-        computes: Promise.resolve('letters, 1 thread'),
-      }),
-  );
-  let next = 1;
-  /** @param {any} request */
-  const ask = (request) => {
-    const call = next++;
-    /** @type {string[]} */
-    const pieces = [];
-    const promise = new Promise((settle) => {
-      calls.set(call, { pieces, settle });
-    });
-    receive({ ...request, call });
-    return Object.assign(promise, { call, pieces });
-  };
-  return { ask, receive };
-}
+const connect = () => connectTo(() => new TextHost(/** @type {any} */ (new TextModel())));
 
 /** @param {number} session @param {string} prompt @param {object} [options] */
 const generation = (session, prompt, options = {}, stream = false) => ({

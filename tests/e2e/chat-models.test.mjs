@@ -3,22 +3,18 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { expected, meter, plainly } from './chatting.mjs';
+import { expected, meter, openChatOf, plainly } from './chatting.mjs';
 import { until } from './chromium.mjs';
 import { demo } from './demo.mjs';
 import { fileOf } from './server.mjs';
 
 const MODEL = fileOf('/models/smollm2-135m-instruct/SmolLM2-135M-Instruct.Q4_1.gguf');
 
-const { open, server } = demo();
+const chat = demo();
+const { open, server } = chat;
 
-/** The chat, with short answers of the likeliest tokens. @param {number} limit */
-async function openChat(limit) {
-  const visit = await open();
-  await visit.page.goto(`${server().origin}/#chat`);
-  await plainly(visit.page, limit);
-  return visit;
-}
+/** @param {number} limit */
+const openChat = (limit) => openChatOf(chat, limit);
 
 test('a model comes from the disk, by picker or drop; what is none is said', async () => {
   const { page, message, answers, answered, close } = await openChat(8);

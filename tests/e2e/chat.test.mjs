@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { expected, meter, plainly } from './chatting.mjs';
+import { expected, meter, openChatOf, plainly } from './chatting.mjs';
 import { until } from './chromium.mjs';
 import { demo } from './demo.mjs';
 import { checkLooks, checkShifts, screenshots, settled } from './looks.mjs';
@@ -11,15 +11,11 @@ import { checkLooks, checkShifts, screenshots, settled } from './looks.mjs';
 const FULL = /full|\.gguf$/;
 const TRANSLATES = /\/models\/en-pt\/|\/multihead_(threads|relaxed|simd128)_bg\.wasm$/;
 
-const { open, server } = demo();
+const chat = demo();
+const { open, server } = chat;
 
-/** The chat, with short answers of the likeliest tokens. @param {number} limit */
-async function openChat(limit) {
-  const visit = await open();
-  await visit.page.goto(`${server().origin}/#chat`);
-  await plainly(visit.page, limit);
-  return visit;
-}
+/** @param {number} limit */
+const openChat = (limit) => openChatOf(chat, limit);
 
 test('messages are answered piece by piece as the package answers them, and what it took is said', async () => {
   const start = server().state.requests.length;

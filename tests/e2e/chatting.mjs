@@ -17,6 +17,18 @@ export async function plainly(page, limit) {
   }
 }
 
+/**
+ * The chat, with short answers of the likeliest tokens.
+ *
+ * @param {ReturnType<typeof import('./demo.mjs').demo>} page @param {number} limit
+ */
+export async function openChatOf({ open, server }, limit) {
+  const visit = await open();
+  await visit.page.goto(`${server().origin}/#chat`);
+  await plainly(visit.page, limit);
+  return visit;
+}
+
 /** What the package answers to the same turns, and what it says it took. @param {Page} page @param {string[]} said @param {number} limit */
 export function expected(page, said, limit) {
   return page.evaluate(
