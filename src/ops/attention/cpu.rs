@@ -123,8 +123,8 @@ struct Query<'a> {
     keys: Range<usize>,
 }
 
-/// Keys whose values are added to the contexts of all heads before the next ones are: as many as a core's nearest cache
-/// holds.
+/// Keys whose values are added to the contexts of all heads that share them before the next ones are: as many as a core's
+/// nearest cache holds.
 const TILE: usize = 16;
 
 /// Heads with the same keys that are computed together.
@@ -137,8 +137,8 @@ fn together(heads: usize) -> usize {
 
 impl Query<'_> {
     /// Writes the contexts of all heads, `[num_heads, head_dim]`, and leaves their probs in `scores`, `[num_heads, keys]`,
-    /// each head's padded to whole fours. Heads take turns key by key, so that keys and values are read once, in order.
-    /// `tile` is room for [`TILE`] heads of keys or values.
+    /// each head's padded to whole fours. One head of keys and values follows the other, each read once for all that share
+    /// it. `tile` is room for [`TILE`] heads of keys or values.
     fn attend<L: Lanes>(&self, scores: &mut Vec<[f32; 4]>, tile: &mut [f32], context: &mut [f32]) {
         let (n, fours) = (self.keys.len(), self.keys.len().div_ceil(4));
         scores.clear();
@@ -204,15 +204,15 @@ impl Query<'_> {
         let (q, head_dim, fours) = (&args.q, args.head_dim, self.keys.len().div_ceil(4));
         let start = self.row * q.tensor.columns() + q.column;
         let queries = &q.tensor.values()[start..][..args.num_heads * head_dim];
-        for (four, first) in self.keys.clone().step_by(4).enumerate() {
-            // Past the last key it is scored again; the caller overwrites what comes of it.
-            let rows: [usize; 4] = std::array::from_fn(|i| (first + i).min(self.keys.end - 1));
-            for kv_head in 0..args.num_kv_heads {
+        for kv_head in 0..args.num_kv_heads {
+            let first_head = kv_head * heads_each;
+            let queries = &queries[first_head * head_dim..][..heads_each * head_dim];
+            let scores = &mut scores[first_head * fours..][..heads_each * fours];
+            let (scale, whole) = (args.scale, together(heads_each));
+            for (four, first) in self.keys.clone().step_by(4).enumerate() {
+                // Past the last key it is scored again; the caller overwrites what comes of it.
+                let rows: [usize; 4] = std::array::from_fn(|i| (first + i).min(self.keys.end - 1));
                 let keys = self.heads::<L, 4>(rows.into_iter(), args.k_column, kv_head, tile);
-                let first = kv_head * heads_each;
-                let queries = &queries[first * head_dim..][..heads_each * head_dim];
-                let scores = &mut scores[first * fours..][..heads_each * fours];
-                let (scale, whole) = (args.scale, together(heads_each));
                 let (mut q, mut to) =
                     (queries.chunks_exact(head_dim), scores.chunks_exact_mut(fours));
                 for _ in (0..whole).step_by(TOGETHER) {
@@ -230,17 +230,17 @@ impl Query<'_> {
         let (args, heads_each) = (self.args, self.heads_each());
         let (head_dim, padded) = (args.head_dim, 4 * self.keys.len().div_ceil(4));
         context.fill(0.0);
-        for first in (0..self.keys.len()).step_by(TILE) {
-            let keys = first..self.keys.len().min(first + TILE);
-            for kv_head in 0..args.num_kv_heads {
+        for kv_head in 0..args.num_kv_heads {
+            let first_head = kv_head * heads_each;
+            let contexts = &mut context[first_head * head_dim..][..heads_each * head_dim];
+            let (shared, rest) = contexts.split_at_mut(together(heads_each) * head_dim);
+            for first in (0..self.keys.len()).step_by(TILE) {
+                let keys = first..self.keys.len().min(first + TILE);
                 let rows = keys.clone().map(|key| self.keys.start + key);
                 let values = self.heads::<L, TILE>(rows, args.v_column, kv_head, tile);
                 let values = &values[..keys.len()];
-                let first = kv_head * heads_each;
-                let probs = probs.as_flattened().chunks_exact(padded).skip(first);
+                let probs = probs.as_flattened().chunks_exact(padded).skip(first_head);
                 let mut probs = probs.map(|probs| &probs[keys.clone()]);
-                let contexts = &mut context[first * head_dim..][..heads_each * head_dim];
-                let (shared, rest) = contexts.split_at_mut(together(heads_each) * head_dim);
                 for contexts in shared.chunks_exact_mut(TOGETHER * head_dim) {
                     mix_tile::<L, TOGETHER>(&mut probs, values, contexts);
                 }
@@ -300,8 +300,13 @@ fn mix_tile<'p, L: Lanes, const H: usize>(
     let probs: [&[f32]; H] = std::array::from_fn(|_| probs.next().unwrap_or(&[]));
     let head_dim = contexts.len() / H;
     let mut d = 0;
+    // As many sums as a processor has vectors for.
+    while H == 1 && d + 32 <= head_dim {
+        mix_columns::<L, H, 8>(probs, values, contexts, d);
+        d += 32;
+    }
     while d + 16 <= head_dim {
-        mix_columns::<L, H>(probs, values, contexts, d);
+        mix_columns::<L, H, 4>(probs, values, contexts, d);
         d += 16;
     }
     for (context, probs) in contexts.chunks_exact_mut(head_dim).zip(probs) {
@@ -311,9 +316,9 @@ fn mix_tile<'p, L: Lanes, const H: usize>(
     }
 }
 
-/// As [`mix_tile`], of sixteen columns from `d` on.
+/// As [`mix_tile`], of `4 · C` columns from `d` on.
 #[inline(always)]
-fn mix_columns<L: Lanes, const H: usize>(
+fn mix_columns<L: Lanes, const H: usize, const C: usize>(
     probs: [&[f32]; H],
     values: &[&[f32]],
     contexts: &mut [f32],
@@ -321,11 +326,11 @@ fn mix_columns<L: Lanes, const H: usize>(
 ) {
     let head_dim = contexts.len() / H;
     let probs = probs.map(|probs| &probs[..values.len()]);
-    let mut sums = [[L::splat(0.0); 4]; H];
+    let mut sums = [[L::splat(0.0); C]; H];
     let mut rows = contexts.chunks_exact_mut(head_dim);
     let mut places: [&mut [[f32; 4]]; H] = std::array::from_fn(|_| {
         let row = rows.next().unwrap_or(&mut []);
-        row.get_mut(d..d + 16).map_or(&mut [][..], |row| row.as_chunks_mut::<4>().0)
+        row.get_mut(d..d + 4 * C).map_or(&mut [][..], |row| row.as_chunks_mut::<4>().0)
     });
     for (sums, place) in sums.iter_mut().zip(&places) {
         for (sum, four) in sums.iter_mut().zip(place.iter()) {
@@ -333,7 +338,7 @@ fn mix_columns<L: Lanes, const H: usize>(
         }
     }
     for (j, v) in values.iter().enumerate() {
-        let (v, _) = v[d..d + 16].as_chunks::<4>();
+        let (v, _) = v[d..d + 4 * C].as_chunks::<4>();
         for (sums, probs) in sums.iter_mut().zip(probs) {
             let p = L::splat(probs[j]);
             for (sum, v) in sums.iter_mut().zip(v) {
