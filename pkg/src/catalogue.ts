@@ -8,6 +8,7 @@ import { isTag } from './languages.js';
 
 /** A file of an index record. */
 export interface CatalogueFile {
+  /** Its path in the model's folder. */
   name: string;
   /** What it is to its model; where it is missing, the name tells. */
   role?: string;
@@ -165,6 +166,8 @@ function nameOf(entry: unknown, place: number): string {
 }
 
 const NAME = /^[\w-][\w.-]*$/;
+/** A file of a model, which may lie in a folder of it: "1_Pooling/config.json". Never above or beside the model's folder. */
+const FILE = /^[\w-][\w.-]*(?:\/[\w-][\w.-]*)*$/;
 
 /** The record, or why it is none. */
 function readModel(entry: unknown, index: URL): CatalogueModel | string {
@@ -229,7 +232,7 @@ function readPacked(entry: unknown): Packed | undefined {
   const { name, bytes, sha256 } = entry;
   const fine =
     typeof name === 'string' &&
-    NAME.test(name) &&
+    FILE.test(name) &&
     typeof bytes === 'number' &&
     Number.isSafeInteger(bytes) &&
     bytes >= 0 &&

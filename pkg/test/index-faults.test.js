@@ -194,6 +194,47 @@ test('entries that cannot be read are left out, and told; the others do not suff
   });
 });
 
+test('a file may lie in a folder of its model, never outside of it', async (context) => {
+  const warn = context.mock.method(console, 'warn', () => undefined);
+  const [good] = JSON.parse(index('content')).models;
+  const names = ['config.json', '1_Pooling/config.json', 'onnx/int8/model.bin'];
+  const files = names.map((name) => ({ name, role: name, ...described(name) }));
+  const packed = { name: '1_Pooling/config.json.gz', ...described('packed') };
+  const encoder = { id: 'encoder', tasks: ['embedding'], base: 'encoder/', files };
+  const gzipped = { ...encoder, id: 'gzipped', files: [{ ...files[1], gzip: packed }] };
+  const bad = [
+    '/x',
+    'a/',
+    'a//x',
+    '../x',
+    'a/../x',
+    'a/./x',
+    'a/.x',
+    'a\\x',
+    'a%2fx',
+    'a/x?y',
+    'https://a/x',
+  ];
+  const others = bad.map((name, place) => ({
+    ...encoder,
+    id: `bad-${place}`,
+    files: [{ ...files[0], name }],
+  }));
+  put(INDEX, JSON.stringify({ models: [good, ...others, encoder, gzipped] }));
+  for (const name of names) put(`/models/encoder/${name}`, name);
+  assert.deepEqual(await ids(), ['m', 'encoder', 'gzipped']);
+  const told = String(warn.mock.calls[0]?.arguments[0]);
+  for (const { id } of others) assert(told.includes(`("${id}"): file 0 lacks a name`), id);
+  const loaded = await loadFiles(await find('encoder'), NONE, nothing, () => 0);
+  assert.deepEqual(
+    loaded.map(({ name }) => name),
+    names,
+  );
+  assert.deepEqual(await Promise.all(loaded.map(({ data }) => new Response(data).text())), names);
+  const [one] = (await find('gzipped')).files;
+  assert.equal(String(one?.origin), `${origin}/models/encoder/1_Pooling/config.json.gz`);
+});
+
 test('404 and 410 are no index, also where one is kept', async () => {
   kept.set(`${origin}${INDEX}?sha256=index`, new Uint8Array(Buffer.from(index('content'))));
   for (const status of [404, 410]) {

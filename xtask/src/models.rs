@@ -44,6 +44,7 @@ struct Model {
 
 /// A file of a model, pinned.
 struct ModelFile {
+    /// Its path in the model's folder, which may have folders in it.
     name: String,
     bytes: u64,
     sha256: String,
@@ -272,6 +273,12 @@ mod tests {
         }
         assert_eq!(record["bytes"], json!(17_140_836 + 812_781 + 4_472_528));
         assert_eq!(record["files"][0]["role"], json!("model"));
+        let encoder = index["models"].as_array().unwrap().last().unwrap();
+        let pooling = encoder["files"].as_array().unwrap().iter().find(|file| {
+            file["name"] == json!("1_Pooling/config.json") && file["bytes"] == json!(190)
+        });
+        assert_eq!(encoder["base"], json!("all-minilm-l6-v2/"));
+        assert!(pooling.is_some(), "{encoder}");
         assert!(record.get("package").is_none() && record.get("pip").is_none());
     }
 }
