@@ -202,19 +202,7 @@ test('a file may lie in a folder of its model, never outside of it', async (cont
   const packed = { name: '1_Pooling/config.json.gz', ...described('packed') };
   const encoder = { id: 'encoder', tasks: ['embedding'], base: 'encoder/', files };
   const gzipped = { ...encoder, id: 'gzipped', files: [{ ...files[1], gzip: packed }] };
-  const bad = [
-    '/x',
-    'a/',
-    'a//x',
-    '../x',
-    'a/../x',
-    'a/./x',
-    'a/.x',
-    'a\\x',
-    'a%2fx',
-    'a/x?y',
-    'https://a/x',
-  ];
+  const bad = '/x a/ a//x ../x a/../x a/./x a/.x a\\x a%2fx a/x?y https://a/x'.split(' ');
   const others = bad.map((name, place) => ({
     ...encoder,
     id: `bad-${place}`,
@@ -232,7 +220,7 @@ test('a file may lie in a folder of its model, never outside of it', async (cont
   );
   assert.deepEqual(await Promise.all(loaded.map(({ data }) => new Response(data).text())), names);
   const [one] = (await find('gzipped')).files;
-  assert.equal(String(one?.origin), `${origin}/models/encoder/1_Pooling/config.json.gz`);
+  assert.deepEqual(one?.origin, new URL(`${origin}/models/encoder/1_Pooling/config.json.gz`));
 });
 
 test('404 and 410 are no index, also where one is kept', async () => {
