@@ -10,12 +10,15 @@ interface Call {
   resolve(answer: Answer): void;
   reject(reason: unknown): void;
   piece: ((text: string) => void) | undefined;
+  progress: ((done: number) => void) | undefined;
 }
 
 export interface RequestOptions {
   signal?: AbortSignal | undefined;
   /** Gets the pieces of a streaming answer. */
   piece?: (text: string) => void;
+  /** Gets how many of a call's texts are done. */
+  progress?: ((done: number) => void) | undefined;
   transfer?: ArrayBuffer[];
 }
 
@@ -75,7 +78,7 @@ export class Engine {
   request<K extends Kind>(
     kind: K,
     ask: Requests[K]['ask'],
-    { signal, piece, transfer = [] }: RequestOptions = {},
+    { signal, piece, progress, transfer = [] }: RequestOptions = {},
   ): Promise<Requests[K]['answer']> {
     return new Promise((resolve, reject) => {
       signal?.throwIfAborted();
@@ -98,6 +101,7 @@ export class Engine {
         resolve: settle(resolve as Call['resolve']),
         reject: settle(reject),
         piece,
+        progress,
       });
       this.#port.post({ kind, call, ...ask } as RequestMessage, transfer);
     });
@@ -126,6 +130,10 @@ export class Engine {
     if (call === undefined) return;
     if (message.kind === 'piece') {
       call.piece?.(message.text);
+      return;
+    }
+    if (message.kind === 'progress') {
+      call.progress?.(message.done);
       return;
     }
     this.#calls.delete(message.call);

@@ -4,24 +4,31 @@ import { catalogue, type CatalogueModel, corrupt } from './catalogue.js';
 import { folderAddress, modelBase } from './configure.js';
 import { invalid, MultiheadError, part, shown } from './errors.js';
 import { folder } from './folder.js';
+import type { ModelKind } from './kinds.js';
 import { reading } from './options.js';
 import { fromCatalogue, given, isFiles, type FoundModel } from './sources.js';
 import type { ModelSource } from './types.js';
 
-/** Finds `source`: an id of the index, the address of a folder or a file, a name on Hugging Face, or files by name. */
-export async function find(source: ModelSource): Promise<FoundModel> {
+/** The hub of "owner/name", whose pages some write with a slash at their end. */
+const HUB_PAGE = /^https:\/\/(huggingface\.co|hf\.co)\//;
+
+/**
+ * Finds `source`: an id of the index, the address of a folder or a file, a name on Hugging Face, or files by name.
+ * `kind`: what it is wanted for, where one place has models of several kinds.
+ */
+export async function find(source: ModelSource, kind?: ModelKind): Promise<FoundModel> {
   const known: unknown = source;
   if (typeof known !== 'string' && !isFiles(known) && !(known instanceof URL)) {
     throw invalid('model', `an id, an address or { files: {…} } expected, got ${shown(known)}`);
   }
   if (isFiles(source)) return given(source.files);
   const text = reading('model', () => String(source));
-  if (text.endsWith('/')) return folder(folderAddress(text, 'model'));
+  if (text.endsWith('/') && !HUB_PAGE.test(text)) return folder(folderAddress(text, 'model'), kind);
   const isAddress = source instanceof URL;
   // Not every page needs it.
   if (isAddress || /[/:?]|\.gguf$/i.test(text)) {
     const { ggufSource } = await part('gguf-source.js', import('./gguf-source.js'));
-    return ggufSource(text, isAddress);
+    return ggufSource(text, isAddress, kind);
   }
   const base = modelBase();
   const { models, unreadable } = await catalogue(base);

@@ -1,21 +1,22 @@
 // A model given as the address of its folder: described by an index, or told by the names that its files have in
-// Firefox Translations.
+// Firefox Translations, or as transformers writes an encoder.
 
 import { catalogue, type Catalogue, corrupt } from './catalogue.js';
-import { MultiheadError, reasonOf } from './errors.js';
+import { MultiheadError, part, reasonOf } from './errors.js';
+import type { ModelKind } from './kinds.js';
 import { probe } from './probe.js';
 import { fromCatalogue, type FoundModel, type SourceFile } from './sources.js';
 
 const found = new Map<string, Promise<FoundModel>>();
 
 /** The model of the folder `place` (ends in "/"), looked for once per page; after a failure the next call tries again. */
-export function folder(place: URL): Promise<FoundModel> {
+export function folder(place: URL, kind?: ModelKind): Promise<FoundModel> {
   const known = found.get(place.href);
   if (known !== undefined) return known;
   const forget = (): void => {
     if (found.get(place.href) === model) found.delete(place.href);
   };
-  const model = look(place).then((looked) => ({
+  const model = look(place, kind).then((looked) => ({
     ...looked,
     forget: () => {
       forget();
@@ -31,7 +32,7 @@ export function folder(place: URL): Promise<FoundModel> {
  * By the index beside the folder (`…/models/en-pt/` by `…/models/index.json`), the one in it, or names. A model of the
  * folder's name that the index beside it has elsewhere comes after the folder's own.
  */
-async function look(place: URL): Promise<FoundModel> {
+async function look(place: URL, kind: ModelKind | undefined): Promise<FoundModel> {
   const base = new URL('../', place);
   const id = decoded(place.pathname.slice(base.pathname.length, -1));
   const beside = await indexed(base);
@@ -43,7 +44,7 @@ async function look(place: URL): Promise<FoundModel> {
   const damaged = beside.unreadable.find((entry) => entry.id === id);
   // By names its files would not be checked.
   if (elsewhere === undefined && damaged !== undefined) throw corrupt(base, damaged);
-  return elsewhere === undefined ? byNames(place, id) : fromCatalogue(elsewhere, base);
+  return elsewhere === undefined ? bare(place, id, kind) : fromCatalogue(elsewhere, base);
 }
 
 /** A folder's name as it is written; one with a lone "%" stays as it is. */
@@ -67,8 +68,37 @@ async function indexed(base: URL): Promise<Catalogue> {
   }
 }
 
-async function byNames(place: URL, id: string): Promise<FoundModel> {
-  const [, from, to] = /^([a-z]{2,3})[-_]?([a-z]{2,3})$/.exec(id) ?? [];
+/** A folder that no index knows: what is asked for comes first, and what it is instead is told by whoever asked. */
+async function bare(place: URL, id: string, kind: ModelKind | undefined): Promise<FoundModel> {
+  const ways: ((place: URL, id: string) => Promise<FoundModel | undefined>)[] = [byNames, encoderIn];
+  if (kind === 'encoder') ways.reverse();
+  for (const way of ways) {
+    const model = await way(place, id);
+    if (model !== undefined) return model;
+  }
+  const [, from, to] = PAIR.exec(id) ?? [];
+  const pair = from === undefined ? '' : `.${from}${to}`;
+  const what =
+    kind === 'encoder'
+      ? 'there is no config.json (with tokenizer.json and model.safetensors)'
+      : `there are no files model${pair}.*.bin and vocab${pair}.spm (or srcvocab and trgvocab)`;
+  throw new MultiheadError(
+    `no model in ${place.href}: no index.json beside or in it lists one, and ${what}. Write the folder with: npx multihead models add`,
+    { code: 'model-not-found', option: 'model' },
+  );
+}
+
+/** Not every page needs it. */
+async function encoderIn(place: URL, id: string): Promise<FoundModel | undefined> {
+  const { encoderFolder } = await part('encoder-source.js', import('./encoder-source.js'));
+  return encoderFolder(place, id);
+}
+
+/** Folders are named by their pair of languages. */
+const PAIR = /^([a-z]{2,3})[-_]?([a-z]{2,3})$/;
+
+async function byNames(place: URL, id: string): Promise<FoundModel | undefined> {
+  const [, from, to] = PAIR.exec(id) ?? [];
   const pair = from === undefined ? '' : `.${from}${to}`;
   const first = (...names: string[]): Promise<SourceFile | undefined> => firstOf(place, [...new Set(names)]);
   const files = await Promise.all([
@@ -81,12 +111,7 @@ async function byNames(place: URL, id: string): Promise<FoundModel> {
   const [model, vocab, sourceVocab, targetVocab] = files;
   const isWhole =
     model !== undefined && (vocab !== undefined || (sourceVocab !== undefined && targetVocab !== undefined));
-  if (!isWhole) {
-    throw new MultiheadError(
-      `no model in ${place.href}: no index.json beside or in it lists one, and there are no files model${pair}.*.bin and vocab${pair}.spm (or srcvocab and trgvocab). Write the folder with: npx multihead models add`,
-      { code: 'model-not-found', option: 'model' },
-    );
-  }
+  if (!isWhole) return undefined;
   return {
     id,
     key: place.href,

@@ -3,11 +3,13 @@
 import * as relaxed from '../wasm/multihead_full_relaxed.js';
 import * as simd128 from '../wasm/multihead_full_simd128.js';
 import * as threads from '../wasm/multihead_full_threads.js';
+import type { WasmEncoderModel } from './encoder-host.js';
 import type { Glue, Modules } from './modules.js';
 import type { WasmTextModel } from './text-host.js';
 
 export interface FullGlue extends Glue {
   readonly TextModel: new (files: object, options: object) => WasmTextModel;
+  readonly EncoderModel: new (files: object, options: object) => WasmEncoderModel;
 }
 
 export const FULL_MODULES: Modules<FullGlue> = {

@@ -1,7 +1,7 @@
-// The worker of language models, in a browser.
+// The worker of language models and encoders, in a browser.
 
 import { work } from './browser-worker.js';
+import { everything } from './full-host.js';
 import { FULL_MODULES } from './full-modules.js';
-import { writing } from './text-host.js';
 
-work(FULL_MODULES, writing);
+work(FULL_MODULES, everything);

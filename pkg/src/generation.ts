@@ -47,7 +47,7 @@ export function params(): {
 export async function availability(options: LanguageModelCreateOptions): Promise<Availability> {
   const { model = DEFAULT_MODEL } = read(options, CREATE, 'LanguageModel.availability()');
   try {
-    const found = await find(model);
+    const found = await find(model, 'text');
     KINDS.text.roles(found.id, found.files);
     return await availabilityOf([found]);
   } catch (thrown) {
@@ -103,7 +103,7 @@ async function opened(options: LanguageModelCreateOptions): Promise<Conversation
   checkExpected('expectedOutputs', options.expectedOutputs);
   const turns = initialPrompts === undefined ? [] : turnsOfInitial(initialPrompts);
   const report = monitored(monitor);
-  const found = await abortable(find(model), signal);
+  const found = await abortable(find(model, 'text'), signal);
   const shared = SharedModel.use('text', found, computing);
   let conversation: Conversation | undefined;
   try {

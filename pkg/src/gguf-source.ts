@@ -1,8 +1,9 @@
-// A language model named by the address of its file or by its name on Hugging Face.
+// A model named by the address of its file or by its name on Hugging Face.
 
 import { absolute } from './configure.js';
 import { invalid, shown } from './errors.js';
 import { HUB, type HubName, onHub } from './hub.js';
+import type { ModelKind } from './kinds.js';
 import type { FoundModel } from './sources.js';
 
 /** Addresses of the hub itself. */
@@ -14,12 +15,16 @@ const PART = '[A-Za-z0-9][\\w.-]*';
 const NAME = new RegExp(`^(${PART}/${PART})(?:@([^:]+))?(?::(.+))?$`);
 
 /** Finds the model; `source` is neither an id nor a folder. `isAddress`: it was given as a URL. */
-export async function ggufSource(source: string, isAddress: boolean): Promise<FoundModel> {
+export async function ggufSource(
+  source: string,
+  isAddress: boolean,
+  kind?: ModelKind,
+): Promise<FoundModel> {
   const written = isAddress || /^[a-z][a-z0-9+.-]*:/i.test(source) ? undefined : hubName(source);
-  if (written !== undefined) return onHub(written);
+  if (written !== undefined) return onHub(written, kind);
   const url = absolute(source, 'model');
   const page = hubPage(url);
-  return page === undefined ? oneFile(url) : onHub(page);
+  return page === undefined ? oneFile(url) : onHub(page, kind);
 }
 
 /** A name of the hub. "models/file.gguf" is an address: a name that is followed by nothing does not end so. */
@@ -33,7 +38,7 @@ function hubName(text: string): HubName | undefined {
 /** What an address of the hub names, as it stands in a browser's address bar or behind a download link. */
 function hubPage(url: URL): HubName | undefined {
   if (!HUB_HOSTS.has(url.host)) return undefined;
-  const path = url.pathname.slice(1).split('/').map(decoded);
+  const path = url.pathname.replace(/^\/|\/$/g, '').split('/').map(decoded);
   const [owner, name, kind, revision = 'main', ...file] = path;
   const repository = `${owner}/${name}`;
   if (!NAME.test(repository)) return undefined;

@@ -1,13 +1,13 @@
 // What a worker's queues know of a model, whatever it is for.
 
-import type { Answer, Ask, Kind, Requests, TextInfo } from './protocol.js';
+import type { Answer, Ask, EncoderInfo, Kind, Requests, TextInfo } from './protocol.js';
 
 /** The requests that are about one loaded model. */
 export type ModelRequest = Ask<Exclude<Kind, 'start' | 'load' | 'unload' | 'memory'>>;
 
 /** A loaded model and what it can be asked for. Errors are thrown as `ErrorMessage`. */
 export interface Host {
-  readonly info: { precision: 'float32' | 'int8'; text?: TextInfo };
+  readonly info: { precision: 'float32' | 'int8'; text?: TextInfo; encoder?: EncoderInfo };
   /** What the model says at once, or the work that it takes, which begins when its turn comes. */
   take(request: ModelRequest): { answer: Answer } | Work;
   free(): void;
@@ -27,6 +27,8 @@ export interface Run {
   step(budgetMs: number): Promise<void>;
   /** Text for the page that has become known since the last call. */
   piece(): string;
+  /** Of several texts, how many are done. */
+  readonly completed?: number;
   /** The answer, with the buffers in it that go over to the page; frees the run. */
   finish(): { answer: Answer; transfer: ArrayBuffer[] };
   free(): void;

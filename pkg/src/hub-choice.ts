@@ -2,12 +2,15 @@
 
 import { MultiheadError } from './errors.js';
 import type { HubName } from './hub.js';
+import type { ModelKind } from './kinds.js';
 
 /** A file of a repository. */
 export interface HubFile {
   path: string;
   bytes?: number;
   sha256?: string;
+  /** Git's own hash of it: what tells one version from another where there is no SHA-256. */
+  blob?: string;
 }
 
 /** Where no quantisation is named, the first of these that there is: small ones first, of one size the better. */
@@ -50,6 +53,27 @@ export function quantisationOf(path: string): string | undefined {
 
 function nameOf(path: string): string {
   return path.slice(path.lastIndexOf('/') + 1);
+}
+
+/**
+ * Whether the repository is meant as an encoder: where that is wanted, or nothing says what is and it has no GGUF file. A
+ * name with a file or a quantisation means one file.
+ */
+export function isEncoder(
+  { repository, wanted }: HubName,
+  files: readonly HubFile[],
+  kind: ModelKind | undefined,
+): boolean {
+  const hasGguf = files.some(({ path }) => /\.gguf$/i.test(path));
+  const looksSo = files.some(({ path }) => /^(config\.json|[^/]*\.safetensors)$/.test(path));
+  if (wanted !== undefined) {
+    if (kind !== 'encoder' || hasGguf) return false;
+    throw new MultiheadError(
+      `${repository}: an encoder is all files of its repository; leave ":${wanted}" out of its name`,
+      { code: 'model-not-found', option: 'model', file: wanted },
+    );
+  }
+  return kind === 'encoder' ? looksSo || !hasGguf : kind !== 'text' && !hasGguf && looksSo;
 }
 
 /** The file meant: named by its path, its name or its quantisation, or the default. */

@@ -1,12 +1,14 @@
-// GGUF files of a repository on Hugging Face: listed by the hub's public API, chosen by name or quantisation, pinned to
-// a commit, checked by the size and SHA-256 that the listing gives.
+// Models of repositories on Hugging Face: listed by the hub's public API, chosen by what they are wanted for (a GGUF file by
+// name or quantisation, an encoder whole), pinned to a commit, checked by the size and SHA-256 that the listing gives.
 
 import * as cache from './cache.js';
 import { isRecord } from './catalogue.js';
 import { download } from './download.js';
 import { MultiheadError, shown } from './errors.js';
-import { chooseFile, type HubFile } from './hub-choice.js';
-import type { FoundModel } from './sources.js';
+import { encoderFiles } from './encoder-files.js';
+import { chooseFile, type HubFile, isEncoder } from './hub-choice.js';
+import type { ModelKind } from './kinds.js';
+import type { FoundModel, SourceFile } from './sources.js';
 
 /** The hub: `<HUB>api/models/…` lists, `<HUB><owner>/<name>/resolve/<commit>/<file>` is a file. */
 export const HUB = 'https://huggingface.co/';
@@ -28,32 +30,42 @@ interface Listing {
 
 const listings = new Map<string, Promise<Listing>>();
 
-/** The one model that the name stands for. */
-export async function onHub(name: HubName): Promise<FoundModel> {
+/** The model that the name stands for; `kind`: what it is wanted for, where the repository has several. */
+export async function onHub(name: HubName, kind?: ModelKind): Promise<FoundModel> {
   const { repository, revision } = name;
   const url = new URL(`api/models/${repository}/revision/${encodeURIComponent(revision)}?blobs=true`, HUB);
   const { commit, files } = await listed(url, name);
-  const { path, bytes, sha256 } = chooseFile(name, files);
+  const found = { forget: () => listings.delete(url.href) };
+  if (isEncoder(name, files, kind)) {
+    const parts = files
+      .filter(({ path }) => !path.includes('/') || /^\d+_/.test(path) || path.endsWith('.onnx'))
+      .map((file) => sourceOf(repository, commit, file));
+    const key = new URL(`${repository}/tree/${commit}`, HUB).href;
+    return { ...found, id: repository, key, files: encoderFiles(repository, parts) };
+  }
+  const file = chooseFile(name, files);
+  const source = sourceOf(repository, commit, file);
+  const model = { ...source, name: file.path.slice(file.path.lastIndexOf('/') + 1), role: 'model' };
+  return { ...found, id: `${repository}:${file.path}`, key: source.origin.href, files: [model] };
+}
+
+/** A file of a repository at a commit. */
+function sourceOf(
+  repository: string,
+  commit: string,
+  { path, bytes, sha256, blob }: HubFile,
+): SourceFile & { origin: URL } {
   const place = path.split('/').map(encodeURIComponent).join('/');
-  const origin = new URL(`${repository}/resolve/${commit}/${place}`, HUB);
-  const file = path.slice(path.lastIndexOf('/') + 1);
   return {
-    id: `${repository}:${path}`,
-    key: origin.href,
-    forget: () => listings.delete(url.href),
-    files: [
-      {
-        name: file,
-        role: 'model',
-        origin,
-        // A commit that does not change the file has it at another address.
-        keptAs: new URL(`${repository}/${place}`, HUB),
-        ...(bytes === undefined ? {} : { bytes }),
-        ...(sha256 === undefined ? {} : { sha256 }),
-        advice: `see ${HUB}${repository}`,
-        denied: denied(repository),
-      },
-    ],
+    name: path,
+    origin: new URL(`${repository}/resolve/${commit}/${place}`, HUB),
+    // A commit that does not change the file has it at another address.
+    keptAs: new URL(`${repository}/${place}`, HUB),
+    ...(bytes === undefined ? {} : { bytes }),
+    ...(sha256 === undefined ? {} : { sha256 }),
+    ...(blob === undefined || sha256 !== undefined ? {} : { pinned: blob }),
+    advice: `see ${HUB}${repository}`,
+    denied: denied(repository),
   };
 }
 
@@ -124,12 +136,14 @@ function readFile(entry: unknown): HubFile[] {
   if (!isRecord(entry) || typeof entry['rfilename'] !== 'string') return [];
   const lfs = isRecord(entry['lfs']) ? entry['lfs'] : {};
   const { sha256 } = lfs;
+  const { blobId } = entry;
   const bytes = lfs['size'] ?? entry['size'];
   return [
     {
       path: entry['rfilename'],
       ...(typeof bytes === 'number' && Number.isSafeInteger(bytes) && bytes > 0 ? { bytes } : {}),
       ...(typeof sha256 === 'string' && /^[0-9a-f]{64}$/.test(sha256) ? { sha256 } : {}),
+      ...(typeof blobId === 'string' && /^[0-9a-f]{40}$/.test(blobId) ? { blob: blobId } : {}),
     },
   ];
 }

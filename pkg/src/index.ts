@@ -2,6 +2,8 @@
 
 export { configure } from './configure.js';
 export { MultiheadError, type ErrorCode } from './errors.js';
+export { classify, embed, fillMask, tagTokens } from './embed.js';
+export { Embedder } from './embedder.js';
 export { generate, generateStreaming } from './generate.js';
 export { LanguageModel } from './language-model.js';
 export {
@@ -15,13 +17,8 @@ export { translate, warmup } from './translate.js';
 export { Translator } from './translator.js';
 export type * from './types.js';
 export {
-  classify,
-  embed,
-  Embedder,
-  fillMask,
   installPolyfill,
   LanguageDetector,
-  tagTokens,
   translateElement,
   transliterate,
 } from './unbuilt.js';

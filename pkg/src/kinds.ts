@@ -6,7 +6,7 @@ import type { Family } from './platform.js';
 import { translationRoles } from './sources.js';
 
 /** What a model is for. */
-export type ModelKind = 'translation' | 'text';
+export type ModelKind = 'translation' | 'text' | 'encoder';
 
 /** A file, as far as it tells what it is. */
 interface Named {
@@ -24,18 +24,39 @@ export const KINDS: Readonly<Record<ModelKind, KindFacts>> = {
   translation: {
     family: 'translation',
     roles: (id, files) => {
-      if (kindOf(files) === 'text') {
-        throw wrongKind(`${id} is a language model, and does not translate. Use generate() or LanguageModel`);
+      const kind = kindOf(files);
+      if (kind !== 'translation') {
+        throw wrongKind(`${id} is ${KIND_NAMES[kind]}, and does not translate. Use ${KIND_USES[kind]}`);
       }
       return translationRoles(id, files);
     },
   },
   text: { family: 'full', roles: textRoles },
+  // By their paths; the part of the package that is about encoders has chosen them.
+  encoder: { family: 'full', roles: (_, files) => Object.fromEntries(files.map((file) => [file.name, file])) },
 };
+
+/** What a model of a kind is called. */
+export const KIND_NAMES: Readonly<Record<ModelKind, string>> = {
+  translation: 'a translation model',
+  text: 'a language model',
+  encoder: 'an encoder',
+};
+
+/** What it is used by. */
+export const KIND_USES: Readonly<Record<ModelKind, string>> = {
+  translation: 'translate() or Translator',
+  text: 'generate() or LanguageModel',
+  encoder: 'embed(), Embedder, classify(), tagTokens() or fillMask()',
+};
+
+/** Names that files of encoders have, and of other kinds have not. */
+const ENCODER = /(^|\/)(config\.json|tokenizer\.json|[^/]*\.safetensors)$/i;
 
 /** What the names of its files say of a model. */
 export function kindOf(files: readonly Named[]): ModelKind {
-  return files.some(({ name }) => isGguf(name)) ? 'text' : 'translation';
+  if (files.some(({ name }) => isGguf(name))) return 'text';
+  return files.some(({ name }) => ENCODER.test(name)) ? 'encoder' : 'translation';
 }
 
 /** The one file of a language model. */
@@ -45,6 +66,9 @@ function textRoles<File extends Named>(id: string, files: readonly File[]): { mo
     throw wrongKind(`${id} has several .gguf files, and a language model is one. Name the one to use`);
   }
   // A single file of another name is what somebody gave for it; what it has will tell.
+  if (model === undefined && kindOf(files) === 'encoder') {
+    throw wrongKind(`${id} is ${KIND_NAMES.encoder}, and writes no text. Use ${KIND_USES.encoder}`);
+  }
   const chosen = model ?? (files.length === 1 ? files[0] : undefined);
   if (chosen !== undefined) return { model: chosen };
   throw wrongKind(
@@ -52,6 +76,7 @@ function textRoles<File extends Named>(id: string, files: readonly File[]): { mo
   );
 }
 
-function wrongKind(message: string): MultiheadError {
+/** A model of another kind than the call's. */
+export function wrongKind(message: string): MultiheadError {
   return new MultiheadError(message, { code: 'model-unsupported', option: 'model' });
 }

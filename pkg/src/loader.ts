@@ -3,7 +3,7 @@
 import { either } from './abort.js';
 import * as cache from './cache.js';
 import { configuration } from './configure.js';
-import { isGguf, isGzip, sizeOf, type FileData } from './content.js';
+import { isGzip, sizeOf, type FileData } from './content.js';
 import { fetchFile } from './download.js';
 import { MultiheadError, reasonOf } from './errors.js';
 import type { Shelf } from './parts.js';
@@ -61,19 +61,23 @@ async function ask({ files }: FoundModel, signal: AbortSignal): Promise<Map<Sour
 }
 
 /** Whether a file is kept by what the server says of its version. */
-function isVersioned({ name, sha256 }: SourceFile): boolean {
-  return sha256 === undefined && isGguf(name);
+function isVersioned({ name, sha256, pinned }: SourceFile): boolean {
+  return sha256 === undefined && pinned === undefined && VERSIONED.test(name);
 }
 
+/** Names of the files that language models and encoders have; those of translation models may be of any. */
+const VERSIONED = /\.(gguf|safetensors|json)$/i;
+
 /**
- * The place of a file in the cache as it is now, where it can be kept: by its hash, or, of a GGUF file whose hash nobody
+ * The place of a file in the cache as it is now, where it can be kept: by its hash, or, of a file whose hash nobody
  * knows, by what the server says of its version. A server that cannot be reached leaves it at what is kept.
  */
 async function shelfOf(file: SourceFile, signal?: AbortSignal): Promise<Shelf> {
-  const { origin, sha256, keptAs } = file;
+  const { origin, sha256, keptAs, pinned } = file;
   if (origin instanceof Blob) return shelfAt();
   const place = keptAs ?? origin;
   if (sha256 !== undefined) return shelfAt(cache.cacheKey(place, sha256));
+  if (pinned !== undefined) return versioned(place, pinned);
   if (!isVersioned(file)) return shelfAt();
   try {
     const there = await probe(origin, signal);

@@ -8,6 +8,7 @@ import type { AttentionRequest, DecodingOptions, ModelOptions, Precision } from 
 const OURS: Readonly<Record<string, string>> = {
   dtype: 'precision',
   quantized: 'precision',
+  quantize: 'precision',
   src_lang: 'from',
   source: 'from',
   sourceLang: 'from',
@@ -29,6 +30,7 @@ const OURS: Readonly<Record<string, string>> = {
   do_sample: 'temperature',
   temp: 'temperature',
   top_k: 'topK',
+  topk: 'topK',
   top_p: 'topP',
   min_p: 'minP',
   repetition_penalty: 'repetitionPenalty',
@@ -46,6 +48,9 @@ const OURS: Readonly<Record<string, string>> = {
   numThreads: 'threads',
   n_threads: 'threads',
   modelId: 'model',
+  normalize_embeddings: 'normalize',
+  pooling_mode: 'pooling',
+  truncation: 'tooLong',
 };
 
 const DEVICES: Readonly<Record<string, string>> = { wasm: 'cpu', gpu: 'webgpu' };

@@ -1,7 +1,17 @@
 // Messages between page and worker. Each request carries the number of its call; replies repeat it.
 
 import type { ErrorMessage } from './errors.js';
-import type { Completion, DecodingOptions, Precision, SamplingOptions, Token, Translation } from './types.js';
+import type {
+  Classification,
+  Completion,
+  DecodingOptions,
+  MaskFill,
+  Precision,
+  SamplingOptions,
+  TaggedTokens,
+  Token,
+  Translation,
+} from './types.js';
 
 /** A file as the worker reads it: by ranges of a Blob, or from memory where there is no FileReaderSync. */
 export interface FileMessage {
@@ -25,6 +35,9 @@ export interface TextFiles {
   model: FileMessage;
 }
 
+/** The files of an encoder by their paths in its folder: `config.json`, `tokenizer.json`, `model.safetensors`, … */
+export type EncoderFiles = Record<string, FileMessage> & { 'config.json': FileMessage };
+
 /** How a model is to be computed. */
 export interface LoadMessage {
   precision: Precision;
@@ -41,6 +54,42 @@ export interface TextInfo {
   eosToken?: string;
   /** Names that are tokens of their own where a template writes them. */
   controlTokens: string[];
+}
+
+/** What an encoder can be asked for: its heads and, of every one, its vectors. */
+export type EncoderTask = 'embed' | 'classify' | 'tag' | 'fill';
+
+/** What the page has to know of an encoder. */
+export interface EncoderInfo {
+  architecture: string;
+  tasks: readonly EncoderTask[];
+  /** Length of its vectors. */
+  dimensions: number;
+  /** Most tokens of a text, those that the tokenizer adds included. */
+  maxTokens: number;
+  /** What stands for a word that is asked for. */
+  maskToken?: string;
+}
+
+/** How texts become vectors; what is missing is as the model's own files say. */
+export interface PoolingMessage {
+  pooling?: 'mean' | 'cls' | 'max';
+  normalize?: boolean;
+  tooLong?: 'truncate' | 'error';
+}
+
+/** How a head's answer is made. */
+export interface HeadMessage {
+  topK?: number;
+  tooLong?: 'truncate' | 'error';
+}
+
+/** Vectors of texts, one under the other: [texts, dimensions]. */
+export interface Vectors {
+  vectors: Float32Array<ArrayBuffer>;
+  truncated: readonly boolean[];
+  /** Of each text, where they are asked for. */
+  tokens?: Token[][];
 }
 
 /** A part of a prompt, and whether names of control tokens in it are these tokens: in what somebody wrote they are text. */
@@ -68,9 +117,9 @@ export interface Requests {
   /** Compiles the wasm; the first request of every worker. */
   start: { ask: StartMessage; answer: undefined };
   load: {
-    ask: { model: number; files: TranslationFiles | TextFiles; options: LoadMessage };
-    /** `computes`: on what and on how many threads, for people. `text`: of a language model. */
-    answer: { precision: 'float32' | 'int8'; text?: TextInfo; computes: string };
+    ask: { model: number; files: TranslationFiles | TextFiles | EncoderFiles; options: LoadMessage };
+    /** `computes`: on what and on how many threads, for people. `text`: of a language model, `encoder`: of an encoder. */
+    answer: { precision: 'float32' | 'int8'; text?: TextInfo; encoder?: EncoderInfo; computes: string };
   };
   translate: {
     ask: {
@@ -110,6 +159,14 @@ export interface Requests {
   count: { ask: { model: number; prompt: readonly PromptPart[] }; answer: number };
   tokenize: { ask: { model: number; text: string }; answer: Token[] };
   detokenize: { ask: { model: number; ids: readonly number[] }; answer: string };
+  embed: {
+    /** `detail`: with the texts' tokens. */
+    ask: { model: number; texts: readonly string[]; options: PoolingMessage; detail: boolean };
+    answer: Vectors;
+  };
+  classify: { ask: { model: number; text: string; options: HeadMessage }; answer: Classification };
+  tag: { ask: { model: number; text: string; options: HeadMessage }; answer: TaggedTokens };
+  fill: { ask: { model: number; text: string; options: HeadMessage }; answer: MaskFill };
   unload: { ask: { model: number }; answer: undefined };
   /** Bytes of the wasm memory. */
   memory: { ask: { of: 'wasm' }; answer: number };
@@ -127,6 +184,8 @@ export type ToWorker = RequestMessage | { kind: 'abort'; call: number };
 export type FromWorker =
   | { kind: 'answer'; call: number; answer: Answer }
   | { kind: 'piece'; call: number; text: string }
+  /** Texts of the call that are done. */
+  | { kind: 'progress'; call: number; done: number }
   | { kind: 'error'; call: number; error: ErrorMessage }
   /** The wasm instance trapped: nothing in this worker can be trusted any more. */
   | { kind: 'trap'; reason: string };

@@ -26,6 +26,8 @@ interface Task {
   call: number;
   begin: () => Run;
   run: Run | undefined;
+  /** Texts whose end the page knows of. */
+  told: number;
   aborted: boolean;
 }
 
@@ -117,7 +119,7 @@ class Server {
       return;
     }
     lanes.set(lane, queue);
-    queue.push({ call: request.call, begin, run: undefined, aborted: false });
+    queue.push({ call: request.call, begin, run: undefined, told: 0, aborted: false });
     await this.#work();
   }
 
@@ -169,6 +171,11 @@ class Server {
       }
       const text = run.piece();
       if (text !== '') this.#port.post({ kind: 'piece', call: task.call, text }, []);
+      const { completed = 0 } = run;
+      if (completed > task.told) {
+        task.told = completed;
+        this.#port.post({ kind: 'progress', call: task.call, done: completed }, []);
+      }
       if (!run.done) return;
       queue.shift();
       task.run = undefined;

@@ -5,7 +5,7 @@ import { engine, type Engine } from './engine.js';
 import { KINDS, type ModelKind } from './kinds.js';
 import { leastBytes, loadFiles } from './loader.js';
 import type { Computing } from './options.js';
-import type { Ask, FileMessage, TextInfo } from './protocol.js';
+import type { Ask, EncoderInfo, FileMessage, TextInfo } from './protocol.js';
 import type { FoundModel } from './sources.js';
 import type { LoadedInfo } from './types.js';
 
@@ -16,6 +16,8 @@ export interface RunningModel {
   info: LoadedInfo;
   /** Of a language model. */
   text: TextInfo | undefined;
+  /** Of an encoder. */
+  encoder: EncoderInfo | undefined;
 }
 
 interface Loading {
@@ -185,7 +187,8 @@ export class SharedModel {
         deviceReason: `${loaded.computes}; the GPU path is not built yet`,
         precision: loaded.precision,
       };
-      loading.running = { engine: worker, number, info, text: loaded.text };
+      const { text, encoder } = loaded;
+      loading.running = { engine: worker, number, info, text, encoder };
       return loading.running;
     } catch (thrown) {
       // The worker may have it already when an abort crosses its answer.

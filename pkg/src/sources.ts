@@ -23,6 +23,8 @@ export interface SourceFile {
   transferBytes?: number;
   /** Size of the content as it was when it was last loaded. */
   loadedBytes?: number;
+  /** What tells its version at an address whose content does not change. */
+  pinned?: string;
   /** The address that it is kept under, where that is not where it comes from. */
   keptAs?: URL;
   /** What to look at where the file is not there, and where the server wants a login. */

@@ -1,11 +1,8 @@
 // The worker's side of a language model: its sessions by number, each with its own queue.
 
-import type { FullGlue } from './full-modules.js';
 import { unknownTo, type AnswerOf, type Host, type ModelRequest, type Run, type Work } from './host.js';
-import type { Instance } from './instance.js';
 import { tooLarge } from './overflow.js';
 import type { Ask, PromptPart, TextInfo } from './protocol.js';
-import type { Wasm } from './serve.js';
 import type { Completion, Token } from './types.js';
 
 /** What the wasm module offers for language models. */
@@ -133,10 +130,4 @@ function done(work: () => void): Run {
     },
     free: () => undefined,
   };
-}
-
-/** What a worker of language models offers. */
-export function writing({ memory, script, computes }: Instance<FullGlue>): Wasm {
-  const open: Wasm['open'] = (files, options) => new TextHost(new script.TextModel(files, options));
-  return { memory, computes, open };
 }

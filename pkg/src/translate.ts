@@ -1,6 +1,7 @@
 // translate(): one call from text to text. The model stays loaded for the next call, until unload().
 
 import { abortable } from './abort.js';
+import { encoding } from './embedder.js';
 import { invalid, notBuilt } from './errors.js';
 import { language } from './languages.js';
 import {
@@ -52,13 +53,18 @@ export async function translate(
   return isList ? [...translated] : (translated[0] ?? '');
 }
 
-/** Loads what translate() with these options will use, or generate() with this model, and keeps it. */
+/** Loads what translate() with these options will use, or generate() or embed() with this model, and keeps it. */
 export async function warmup(options: ModelOptions | TranslateOptions): Promise<LoadedInfo> {
   const taken: ModelOptions & Partial<TranslateOptions> = read(options, NAMES, 'warmup()');
   const { model, to, signal } = taken;
   const found = model === undefined || to !== undefined ? undefined : await abortable(find(model), signal);
-  if (found === undefined || kindOf(found.files) === 'translation') {
+  const kind = found === undefined ? 'translation' : kindOf(found.files);
+  if (found === undefined || kind === 'translation') {
     return withRoute(taken, (route, both) => route.ready(both));
+  }
+  if (kind === 'encoder') {
+    const { asEncoder, warmed } = await encoding();
+    return warmed(taken, asEncoder(found));
   }
   const shared = SharedModel.use('text', found, checkModelOptions(taken));
   try {

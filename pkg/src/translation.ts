@@ -51,7 +51,7 @@ export async function findNamed(
   from: Intl.Locale | undefined,
   to: Intl.Locale,
 ): Promise<FoundModel> {
-  const found = await find(model);
+  const found = await find(model, 'translation');
   if (serves(from, found.from) && serves(to, found.to)) return found;
   const asked = from === undefined ? `to ${to.baseName}` : `${from.baseName} to ${to.baseName}`;
   throw invalid(

@@ -210,12 +210,26 @@ export interface Completion {
 
 // ---- encoders
 
+/** Texts of a call that are done, of all its texts. */
+export interface EmbedProgress {
+  readonly done: number;
+  readonly total: number;
+}
+export interface EmbedCallOptions {
+  signal?: AbortSignal;
+  /** Called as texts are done. What it throws is an uncaught error, and fails no call. */
+  onProgress?: (progress: EmbedProgress) => void;
+}
 export interface EmbedOptions extends ModelOptions {
+  /** How the tokens' vectors become one. Default: as the model's own files say, else 'mean'. */
   pooling?: 'mean' | 'cls' | 'max';
+  /** Whether vectors have length 1. Default: as the model's own files say. */
   normalize?: boolean;
+  /** What happens to a text of more tokens than the model takes. Default 'truncate': its beginning counts. */
   tooLong?: 'truncate' | 'error';
 }
 export interface Embedding {
+  /** Over a buffer of its own. */
   vector: Float32Array<ArrayBuffer>;
   truncated: boolean;
   tokens: Token[];

@@ -2,50 +2,14 @@
 
 import { notBuilt } from './errors.js';
 import type {
-  AttentionRequest,
   Availability,
-  Classification,
   CreateMonitor,
   Destroyable,
-  EmbedOptions,
-  Embedding,
-  EncoderCallOptions,
-  LoadedInfo,
-  MaskFill,
   ModelOptions,
   PageTranslation,
   PageTranslationOptions,
-  TaggedTokens,
-  Token,
   Transliteration,
 } from './types.js';
-
-export function embed(text: string, options?: EmbedOptions): Promise<Float32Array<ArrayBuffer>>;
-export function embed(texts: readonly string[], options?: EmbedOptions): Promise<Float32Array<ArrayBuffer>[]>;
-export async function embed(
-  _input: string | readonly string[],
-  _options?: EmbedOptions,
-): Promise<Float32Array<ArrayBuffer> & Float32Array<ArrayBuffer>[]> {
-  throw notBuilt('embed()');
-}
-
-export async function classify(
-  _text: string,
-  _options?: EncoderCallOptions & { topK?: number },
-): Promise<Classification> {
-  throw notBuilt('classify()');
-}
-
-export async function tagTokens(_text: string, _options?: EncoderCallOptions): Promise<TaggedTokens> {
-  throw notBuilt('tagTokens()');
-}
-
-export async function fillMask(
-  _text: string,
-  _options?: EncoderCallOptions & { topK?: number },
-): Promise<MaskFill> {
-  throw notBuilt('fillMask()');
-}
 
 export async function transliterate(
   _text: string,
@@ -63,38 +27,6 @@ export async function translateElement(
 
 export function installPolyfill(_options?: { force?: boolean }): string[] {
   throw notBuilt('installPolyfill()');
-}
-
-export class Embedder implements LoadedInfo, Destroyable {
-  declare readonly device: 'webgpu' | 'cpu';
-  declare readonly deviceReason: string;
-  declare readonly precision: 'float32' | 'int8';
-  declare readonly dimensions: number;
-  declare readonly maxTokens: number;
-
-  private constructor() {
-    throw notBuilt('Embedder');
-  }
-
-  static async availability(_options?: ModelOptions): Promise<Availability> {
-    throw notBuilt('Embedder.availability()');
-  }
-
-  static async create(_options?: EmbedOptions): Promise<Embedder> {
-    throw notBuilt('Embedder.create()');
-  }
-
-  declare embed: {
-    (text: string, options?: { signal?: AbortSignal }): Promise<Float32Array<ArrayBuffer>>;
-    (texts: readonly string[], options?: { signal?: AbortSignal }): Promise<Float32Array<ArrayBuffer>[]>;
-  };
-  declare embedDetailed: (
-    texts: readonly string[],
-    options?: { signal?: AbortSignal; attention?: AttentionRequest },
-  ) => Promise<Embedding[]>;
-  declare tokenize: (text: string) => Promise<Token[]>;
-  declare destroy: () => undefined;
-  declare [Symbol.asyncDispose]: () => Promise<void>;
 }
 
 export class LanguageDetector implements Destroyable {

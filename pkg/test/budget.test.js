@@ -11,11 +11,17 @@ const FULL_BUDGET = 550_000;
 
 const PACKAGE = new URL('../', import.meta.url);
 
-/** What is fetched when a language model is first asked for, and at no other time. */
-const LATER = ['dist/generation.js', 'dist/jinja.js', 'dist/gguf-source.js'];
+/** What is fetched when a language model or an encoder is first asked for, and at no other time. */
+const LATER = [
+  'dist/generation.js',
+  'dist/jinja.js',
+  'dist/gguf-source.js',
+  'dist/encoding.js',
+  'dist/encoder-source.js',
+];
 
 /**
- * The module and all that it imports, statically or not, but for what is fetched for language models only.
+ * The module and all that it imports, statically or not, but for what is fetched for language models and encoders only.
  * @param {URL} module @param {Set<string>} found
  */
 function closure(module, found) {
@@ -54,7 +60,7 @@ test('the largest wasm, its glue, the worker and the index with all they import 
   assert(/__wbindgen_malloc/.test(glue), 'the glue is among them');
   assert(!names.some((name) => name.startsWith('dist/node/')), 'nothing of Node is');
   // A static import would bring them along.
-  for (const part of [...LATER, 'dist/conversation.js', 'dist/hub.js', 'dist/full-worker.js']) {
+  for (const part of [...LATER, 'dist/conversation.js', 'dist/hub.js', 'dist/encoder.js', 'dist/full-worker.js']) {
     assert(!names.includes(part), `${part} is not`);
   }
 

@@ -1,0 +1,94 @@
+// The worker's side of an encoder: one call after the other.
+
+import { unknownTo, type AnswerOf, type Host, type ModelRequest, type Run, type Work } from './host.js';
+import type { Ask, EncoderFiles, EncoderInfo, HeadMessage, PoolingMessage } from './protocol.js';
+import type { Classification, MaskFill, TaggedTokens, Token } from './types.js';
+
+/** What the wasm module offers for encoders. */
+export interface WasmEncoderModel {
+  readonly info: EncoderInfo & { precision: string };
+  tokenize(text: string): Token[];
+  embed(texts: string[], options: PoolingMessage & { detail?: boolean }): WasmEncoderJob<AnswerOf<'embed'>>;
+  classify(text: string, options: HeadMessage): WasmEncoderJob<Classification>;
+  tagTokens(text: string, options: HeadMessage): WasmEncoderJob<TaggedTokens>;
+  fillMask(text: string, options: HeadMessage): WasmEncoderJob<MaskFill>;
+  free(): void;
+}
+
+export interface WasmEncoderJob<Answer> {
+  readonly done: boolean;
+  /** Texts that are done. */
+  readonly completed: number;
+  step(budgetMs: number): Promise<void>;
+  /** Frees the job. */
+  finish(): Answer;
+  free(): void;
+}
+
+type Asked = Ask<'embed'> | Ask<'classify'> | Ask<'tag'> | Ask<'fill'>;
+
+export class EncoderHost implements Host {
+  readonly #model: WasmEncoderModel;
+
+  constructor(model: WasmEncoderModel) {
+    this.#model = model;
+  }
+
+  get info(): Host['info'] {
+    const { precision, ...encoder } = this.#model.info;
+    return { precision: precision === 'int8' ? 'int8' : 'float32', encoder };
+  }
+
+  take(request: ModelRequest): { answer: Token[] } | Work {
+    const { kind } = request;
+    if (kind === 'tokenize') return { answer: this.#model.tokenize(request.text) };
+    if (kind === 'embed' || kind === 'classify' || kind === 'tag' || kind === 'fill') {
+      return { lane: 0, begin: () => this.#begin(request) };
+    }
+    throw unknownTo('an encoder', request);
+  }
+
+  #begin(request: Asked): Run {
+    const { options } = request;
+    if (request.kind === 'embed') {
+      const { detail, texts } = request;
+      const job = this.#model.embed([...texts], { ...options, ...(detail ? { detail } : {}) });
+      return runOf(job, ({ vectors }) => [vectors.buffer]);
+    }
+    if (request.kind === 'classify') return runOf(this.#model.classify(request.text, options));
+    if (request.kind === 'tag') return runOf(this.#model.tagTokens(request.text, options));
+    return runOf(this.#model.fillMask(request.text, options));
+  }
+
+  free(): void {
+    this.#model.free();
+  }
+}
+
+function runOf<Answer extends AnswerOf<Asked['kind']>>(
+  job: WasmEncoderJob<Answer>,
+  transfer: (answer: Answer) => ArrayBuffer[] = () => [],
+): Run {
+  return {
+    get done() {
+      return job.done;
+    },
+    get completed() {
+      return job.completed;
+    },
+    step: (budgetMs) => job.step(budgetMs),
+    piece: () => '',
+    finish: () => {
+      const answer = job.finish();
+      return { answer, transfer: transfer(answer) };
+    },
+    free: () => {
+      job.free();
+    },
+  };
+}
+
+/** Whether the files are those of an encoder. */
+export function isEncoder(files: object): files is EncoderFiles {
+  return 'config.json' in files;
+}
