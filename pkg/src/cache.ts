@@ -76,6 +76,11 @@ export function versionKey(url: URL, version: string): string {
   return cacheKey(url, `version ${version}`);
 }
 
+/** The key of the list of a folder's files. */
+export function listingKey(place: URL): string {
+  return cacheKey(place, 'folder');
+}
+
 /** The key of whatever version of the file at the address is kept. */
 export function keptVersion(url: URL): Promise<string | undefined> {
   return attempt(async (cache) => {

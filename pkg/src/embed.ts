@@ -11,8 +11,14 @@ import type {
   TaggedTokens,
 } from './types.js';
 
-export function embed(text: string, options?: EmbedOptions & EmbedCallOptions): Promise<Float32Array<ArrayBuffer>>;
-export function embed(texts: readonly string[], options?: EmbedOptions & EmbedCallOptions): Promise<Float32Array<ArrayBuffer>[]>;
+export function embed(
+  text: string,
+  options?: EmbedOptions & EmbedCallOptions,
+): Promise<Float32Array<ArrayBuffer>>;
+export function embed(
+  texts: readonly string[],
+  options?: EmbedOptions & EmbedCallOptions,
+): Promise<Float32Array<ArrayBuffer>[]>;
 /** The vector of a text, or of each text of a list, each over a buffer of its own. */
 export async function embed(
   input: string | readonly string[],

@@ -109,18 +109,20 @@ function weightsOf<File extends Named>(there: Map<string, File>, chosen: Map<str
   }
   chosen.set(SHARDS, index);
   for (const [path, file] of files) chosen.set(path, file);
-  return files.length === 0 ? ['the *.safetensors files that model.safetensors.index.json names'] : gaps(shards);
+  return files.length === 0
+    ? ['the *.safetensors files that model.safetensors.index.json names']
+    : gaps(shards);
 }
 
 /** The shards that are not there of those whose names count them. */
 function gaps(shards: readonly (readonly [string, Named])[]): string[] {
-  const names = new Set(shards.map(([path]) => path));
+  const present = new Set(shards.map(([path]) => path));
   const [, stem = '', , count = '0'] = SHARD.exec(shards[0]?.[0] ?? '') ?? [];
   const all = Array.from(
     { length: Number(count) },
     (_, place) => `${stem}-${String(place + 1).padStart(5, '0')}-of-${count}.safetensors`,
   );
-  return all.filter((name) => !names.has(name));
+  return all.filter((name) => !present.has(name));
 }
 
 /** Weights of dense layers after the pooling that are not there. */

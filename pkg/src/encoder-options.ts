@@ -24,7 +24,8 @@ const OTHER_POOLINGS: Readonly<Record<string, string>> = {
 export function poolingOf({ pooling, normalize, tooLong }: EmbedOptions): PoolingMessage {
   const known: unknown = pooling;
   if (pooling !== undefined && pooling !== 'mean' && pooling !== 'cls' && pooling !== 'max') {
-    const more = typeof known === 'string' && Object.hasOwn(OTHER_POOLINGS, known) ? OTHER_POOLINGS[known] : '';
+    const more =
+      typeof known === 'string' && Object.hasOwn(OTHER_POOLINGS, known) ? OTHER_POOLINGS[known] : '';
     throw invalid('pooling', `'mean', 'cls' or 'max' expected, got ${shown(known)}${more}`);
   }
   if (normalize !== undefined && typeof normalize !== 'boolean') {

@@ -15,21 +15,18 @@ type There = Map<string, SourceFile>;
 
 /** The encoder of the folder `place` (ends in "/"); undefined where it has no config.json. */
 export async function encoderFolder(place: URL, id: string): Promise<FoundModel | undefined> {
-  const key = cache.cacheKey(place, 'folder');
-  let files: SourceFile[] | undefined;
-  try {
-    files = await look(place, id);
-  } catch (thrown) {
-    const failed = thrown instanceof MultiheadError && thrown.code === 'download-failed';
-    const kept = failed ? await cache.get(key) : undefined;
-    const names: unknown = kept === undefined ? undefined : JSON.parse(await kept.text());
-    if (!Array.isArray(names)) throw thrown;
-    files = names.map((name) => at(place, String(name)));
-  }
+  const files = await look(place, id);
   if (files === undefined) return undefined;
-  // For days without a network, on which nobody can be asked what there is.
-  await cache.keep(key, new Blob([JSON.stringify(files.map(({ name }) => name))]));
+  await cache.keep(cache.listingKey(place), new Blob([JSON.stringify(files.map(({ name }) => name))]));
   return { id, key: place.href, files };
+}
+
+/** The encoder as it was at the last visit, for days without a network: what there is of the folder was kept with it. */
+export async function keptFolder(place: URL, id: string): Promise<FoundModel | undefined> {
+  const kept = await cache.get(cache.listingKey(place));
+  const names: unknown = kept === undefined ? undefined : JSON.parse(await kept.text());
+  if (!Array.isArray(names)) return undefined;
+  return { id, key: place.href, files: names.map((name) => at(place, String(name))) };
 }
 
 async function look(place: URL, id: string): Promise<SourceFile[] | undefined> {
@@ -68,7 +65,10 @@ async function ask(place: URL, names: readonly string[], there: There, all = fal
     const one = found[number];
     if (one === undefined) missing.push(name);
     else
-      there.set(name, { ...at(place, name), ...(one.bytes === undefined ? {} : { transferBytes: one.bytes }) });
+      there.set(name, {
+        ...at(place, name),
+        ...(one.bytes === undefined ? {} : { transferBytes: one.bytes }),
+      });
   }
   if (!all || missing.length === 0) return;
   throw new MultiheadError(
@@ -86,7 +86,12 @@ function at(place: URL, name: string): SourceFile & { origin: URL } {
 /** A file that names others. */
 async function json(place: URL, name: string): Promise<unknown> {
   const { origin, advice } = at(place, name);
-  const wanted = { name, url: origin, ...(advice === undefined ? {} : { advice }), cache: 'no-cache' } as const;
+  const wanted = {
+    name,
+    url: origin,
+    ...(advice === undefined ? {} : { advice }),
+    cache: 'no-cache',
+  } as const;
   const blob = await download(wanted, new AbortController().signal, () => undefined);
   try {
     return JSON.parse(await blob.text());

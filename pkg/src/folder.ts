@@ -1,7 +1,9 @@
 // A model given as the address of its folder: described by an index, or told by the names that its files have in
 // Firefox Translations, or as transformers writes an encoder.
 
+import * as cache from './cache.js';
 import { catalogue, type Catalogue, corrupt } from './catalogue.js';
+import type * as encoderSourcePart from './encoder-source.js';
 import { MultiheadError, part, reasonOf } from './errors.js';
 import type { ModelKind } from './kinds.js';
 import { probe } from './probe.js';
@@ -16,7 +18,7 @@ export function folder(place: URL, kind?: ModelKind): Promise<FoundModel> {
   const forget = (): void => {
     if (found.get(place.href) === model) found.delete(place.href);
   };
-  const model = look(place, kind).then((looked) => ({
+  const model = seen(place, kind).then((looked) => ({
     ...looked,
     forget: () => {
       forget();
@@ -28,13 +30,26 @@ export function folder(place: URL, kind?: ModelKind): Promise<FoundModel> {
   return model;
 }
 
+/** The model as it is, or, where nobody can be asked, as it was at the last visit. */
+async function seen(place: URL, kind: ModelKind | undefined): Promise<FoundModel> {
+  const base = new URL('../', place);
+  const id = decoded(place.pathname.slice(base.pathname.length, -1));
+  try {
+    return await look(place, base, id, kind);
+  } catch (thrown) {
+    const isFailed = thrown instanceof MultiheadError && thrown.code === 'download-failed';
+    const isKept = isFailed && (await cache.has(cache.listingKey(place)));
+    const kept = isKept ? await (await encoderSource()).keptFolder(place, id) : undefined;
+    if (kept === undefined) throw thrown;
+    return kept;
+  }
+}
+
 /**
  * By the index beside the folder (`…/models/en-pt/` by `…/models/index.json`), the one in it, or names. A model of the
  * folder's name that the index beside it has elsewhere comes after the folder's own.
  */
-async function look(place: URL, kind: ModelKind | undefined): Promise<FoundModel> {
-  const base = new URL('../', place);
-  const id = decoded(place.pathname.slice(base.pathname.length, -1));
+async function look(place: URL, base: URL, id: string, kind: ModelKind | undefined): Promise<FoundModel> {
   const beside = await indexed(base);
   const listed = beside.models.find((model) => new URL(model.base, base).href === place.href);
   if (listed !== undefined) return fromCatalogue(listed, base);
@@ -88,10 +103,13 @@ async function bare(place: URL, id: string, kind: ModelKind | undefined): Promis
   );
 }
 
-/** Not every page needs it. */
 async function encoderIn(place: URL, id: string): Promise<FoundModel | undefined> {
-  const { encoderFolder } = await part('encoder-source.js', import('./encoder-source.js'));
-  return encoderFolder(place, id);
+  return (await encoderSource()).encoderFolder(place, id);
+}
+
+/** Not every page needs it. */
+function encoderSource(): Promise<typeof encoderSourcePart> {
+  return part('encoder-source.js', import('./encoder-source.js'));
 }
 
 /** Folders are named by their pair of languages. */

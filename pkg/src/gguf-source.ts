@@ -15,11 +15,7 @@ const PART = '[A-Za-z0-9][\\w.-]*';
 const NAME = new RegExp(`^(${PART}/${PART})(?:@([^:]+))?(?::(.+))?$`);
 
 /** Finds the model; `source` is neither an id nor a folder. `isAddress`: it was given as a URL. */
-export async function ggufSource(
-  source: string,
-  isAddress: boolean,
-  kind?: ModelKind,
-): Promise<FoundModel> {
+export async function ggufSource(source: string, isAddress: boolean, kind?: ModelKind): Promise<FoundModel> {
   const written = isAddress || /^[a-z][a-z0-9+.-]*:/i.test(source) ? undefined : hubName(source);
   if (written !== undefined) return onHub(written, kind);
   const url = absolute(source, 'model');
@@ -38,7 +34,10 @@ function hubName(text: string): HubName | undefined {
 /** What an address of the hub names, as it stands in a browser's address bar or behind a download link. */
 function hubPage(url: URL): HubName | undefined {
   if (!HUB_HOSTS.has(url.host)) return undefined;
-  const path = url.pathname.replace(/^\/|\/$/g, '').split('/').map(decoded);
+  const path = url.pathname
+    .replace(/^\/|\/$/g, '')
+    .split('/')
+    .map(decoded);
   const [owner, name, kind, revision = 'main', ...file] = path;
   const repository = `${owner}/${name}`;
   if (!NAME.test(repository)) return undefined;

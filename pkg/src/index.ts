@@ -16,9 +16,4 @@ export { memoryUsage, models, unload } from './models.js';
 export { translate, warmup } from './translate.js';
 export { Translator } from './translator.js';
 export type * from './types.js';
-export {
-  installPolyfill,
-  LanguageDetector,
-  translateElement,
-  transliterate,
-} from './unbuilt.js';
+export { installPolyfill, LanguageDetector, translateElement, transliterate } from './unbuilt.js';

@@ -33,7 +33,10 @@ export const KINDS: Readonly<Record<ModelKind, KindFacts>> = {
   },
   text: { family: 'full', roles: textRoles },
   // By their paths; the part of the package that is about encoders has chosen them.
-  encoder: { family: 'full', roles: (_, files) => Object.fromEntries(files.map((file) => [file.name, file])) },
+  encoder: {
+    family: 'full',
+    roles: (_, files) => Object.fromEntries(files.map((file) => [file.name, file])),
+  },
 };
 
 /** What a model of a kind is called. */

@@ -60,7 +60,13 @@ test('the largest wasm, its glue, the worker and the index with all they import 
   assert(/__wbindgen_malloc/.test(glue), 'the glue is among them');
   assert(!names.some((name) => name.startsWith('dist/node/')), 'nothing of Node is');
   // A static import would bring them along.
-  for (const part of [...LATER, 'dist/conversation.js', 'dist/hub.js', 'dist/encoder.js', 'dist/full-worker.js']) {
+  for (const part of [
+    ...LATER,
+    'dist/conversation.js',
+    'dist/hub.js',
+    'dist/encoder.js',
+    'dist/full-worker.js',
+  ]) {
     assert(!names.includes(part), `${part} is not`);
   }
 

@@ -8,7 +8,7 @@ import { serve } from '../dist/serve.js';
  * @param {(files: any) => unknown} open
  */
 export function connectTo(open) {
-  /** @type {Map<number, { pieces: string[], settle: (message: any) => void }>} */
+  /** @type {Map<number, { pieces: string[], progress: number[], settle: (message: any) => void }>} */
   const calls = new Map();
   /** @type {any[]} */
   const traps = [];
@@ -22,6 +22,7 @@ export function connectTo(open) {
         const message = structuredClone(said, { transfer });
         const call = calls.get(message.call);
         if (message.kind === 'piece') call?.pieces.push(message.text);
+        else if (message.kind === 'progress') call?.progress.push(message.done);
         else call?.settle(message);
       },
     },
@@ -40,11 +41,13 @@ export function connectTo(open) {
     const call = next++;
     /** @type {string[]} */
     const pieces = [];
+    /** @type {number[]} */
+    const progress = [];
     const promise = new Promise((settle) => {
-      calls.set(call, { pieces, settle });
+      calls.set(call, { pieces, progress, settle });
     });
     receive(/** @type {import('../dist/protocol.js').ToWorker} */ ({ ...request, call }));
-    return Object.assign(promise, { call, pieces });
+    return Object.assign(promise, { call, pieces, progress });
   };
   return { ask, receive, traps };
 }

@@ -263,7 +263,7 @@ test('damaged and wrong files, names and values are typed errors', async () => {
       await facts(multihead.translate('x', { ...pair, beamSize: 1.5 })),
       await facts(multihead.translate('x', { ...pair, html: true })),
       await facts(multihead.translate(/** @type {any} */ (7), pair)),
-      await facts(multihead.embed('x')),
+      await facts(multihead.transliterate('x')),
       await facts(multihead.classify('x')),
     ];
   });
@@ -278,6 +278,6 @@ test('damaged and wrong files, names and values are typed errors', async () => {
     ['NotSupportedError', '', ''],
     ['MultiheadError', 'invalid-argument', 'text'],
     ['NotSupportedError', '', ''],
-    ['NotSupportedError', '', ''],
+    ['MultiheadError', 'invalid-argument', 'model'],
   ]);
 });
