@@ -1,5 +1,5 @@
-// `multihead models add`: fetches models, packs their files with gzip and puts them into a folder to serve. GGUF files stay as
-// they are: they would hardly get smaller, and a broken transfer of one goes on where it was.
+// `multihead models add`: fetches models, packs their files with gzip and puts them into a folder to serve. GGUF and safetensors
+// files stay as they are: they would hardly get smaller, and a broken transfer of one goes on where it was.
 
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -7,11 +7,14 @@ import { constants, gzip } from 'node:zlib';
 import type { CatalogueFile, CatalogueModel } from '../../catalogue.js';
 import { isGguf } from '../../content.js';
 import { fetchFile as fetchContent } from '../../download.js';
+import { SHARDS } from '../../encoder-files.js';
 import { MultiheadError } from '../../errors.js';
+import { KIND_NAMES, kindOf } from '../../kinds.js';
 import { hash, unpack } from './bytes.js';
 import type { Console } from './console.js';
 import { addToIndex, hashIfThere, readIfThere, readIndex, type Written, writeTogether } from './folder.js';
-import { languageModel } from './language-models.js';
+import { indexed, quantised } from './int8.js';
+import { knownModel } from './known-models.js';
 import { type Offer, type OfferedFile, type Offers, offers } from './offers.js';
 
 const pack = promisify(gzip);
@@ -22,22 +25,37 @@ export interface AddOptions {
   index: URL;
   /** Where the index has several models for a pair. */
   architecture?: string | undefined;
+  /** Whether the weights of encoders are quantised. */
+  int8: boolean;
 }
+
+/** Where an encoder's weights are quantised: the tensors that they have more, and the files that have these. */
+type Added = Map<string, string>;
+
+/** A shorter file is not worth a decompression. */
+const WORTH_PACKING = 4096;
 
 /** Adds the models; each is in the folder's index only once all of its files are there. */
 export async function add(options: AddOptions, console: Console, signal: AbortSignal): Promise<void> {
-  const { folder, index } = options;
+  const { folder, index, int8 } = options;
   // A damaged index in the folder is told before anything is fetched.
   const before = await readIndex(folder);
-  const own = await Promise.all(options.ids.map((id) => languageModel(id, index)));
+  const own = await Promise.all(options.ids.map((id) => knownModel(id, index, int8)));
   const all = own.includes(undefined) ? await offers(index, signal) : { all: [], unreadable: [] };
   const chosen = options.ids.map((id, place) => own[place] ?? choose(id, all, options));
   for (const id of options.ids.filter((one) => all.unreadable.includes(one))) {
     console.say(`${id}: entries of the index whose shape is not known here are left out`);
   }
   for (const offer of chosen) {
+    const kind = kindOf(offer.files);
+    if (int8 && kind !== 'encoder') {
+      throw new MultiheadError(
+        `${offer.id} is ${KIND_NAMES[kind]}: --int8 quantises encoders only. Leave it out, or take a model that is quantised already`,
+        { code: 'model-unsupported', option: 'int8' },
+      );
+    }
     const there = before.models.find(({ id }) => id === offer.id);
-    await addModel(offer, there, folder, console, signal);
+    await addModel(offer, there, folder, int8 ? new Map() : undefined, console, signal);
   }
 }
 
@@ -63,6 +81,7 @@ async function addModel(
   offer: Offer,
   there: CatalogueModel | undefined,
   folder: string,
+  added: Added | undefined,
   console: Console,
   signal: AbortSignal,
 ): Promise<void> {
@@ -71,11 +90,15 @@ async function addModel(
   const files: CatalogueFile[] = [];
   // Written once all have come, and renamed once all are written: until then a model that is replaced stays as it is.
   const fetched: (readonly [path: string, content: Uint8Array])[] = [];
-  for (const file of offer.files) {
-    const known = there?.base === `${id}/` ? there.files.find(({ name }) => name === file.name) : undefined;
+  // What the index of weights in several files has to name is known once they are quantised.
+  const index = offer.files.filter(({ name }) => name === SHARDS);
+  for (const file of [...offer.files.filter(({ name }) => name !== SHARDS), ...index]) {
+    const isChanged = added !== undefined && isWeights(file);
+    const known =
+      !isChanged && there?.base === `${id}/` ? there.files.find(({ name }) => name === file.name) : undefined;
     const kept = known === undefined ? undefined : await standing(place, known, file);
     if (kept === undefined) {
-      const { described, content } = await fetchFile(file, console, signal);
+      const { described, content } = await fetchFile(file, isChanged ? added : undefined, console, signal);
       if (file.sha256 === undefined) {
         console.say(
           `${id}/${file.name}: the index has no hash to check it by; its hash is now that of what came`,
@@ -123,8 +146,14 @@ async function standing(
   return kept;
 }
 
+/** Whether it holds the tensors of an encoder, or says where they are; not those of the modules after it. */
+function isWeights({ name }: OfferedFile): boolean {
+  return /^[^/]+\.safetensors$/.test(name) || name === SHARDS;
+}
+
 async function fetchFile(
   file: OfferedFile,
+  added: Added | undefined,
   console: Console,
   signal: AbortSignal,
 ): Promise<{ described: CatalogueFile; content: Uint8Array }> {
@@ -133,20 +162,30 @@ async function fetchFile(
   const data = await fetchContent(file, signal, (bytes) => {
     console.progress(name, bytes, total);
   });
-  const content = data instanceof Blob ? new Uint8Array(await data.arrayBuffer()) : data;
+  const fetched = data instanceof Blob ? new Uint8Array(await data.arrayBuffer()) : data;
+  const content = added === undefined ? fetched : changed(name, fetched, added);
   const described = {
     name,
     ...(role === undefined ? {} : { role }),
     bytes: content.length,
     sha256: hash(content),
   };
-  if (isGguf(name)) return { described, content };
+  const isSmall = name.endsWith('.json') && content.length < WORTH_PACKING;
+  if (isSmall || isGguf(name) || name.endsWith('.safetensors')) return { described, content };
   const packed = await pack(content, { level: constants.Z_BEST_COMPRESSION });
   signal.throwIfAborted();
   return {
     described: { ...described, gzip: { name: `${name}.gz`, bytes: packed.length, sha256: hash(packed) } },
     content: packed,
   };
+}
+
+/** Quantises weights. */
+function changed(name: string, content: Uint8Array<ArrayBuffer>, added: Added): Uint8Array<ArrayBuffer> {
+  if (name === SHARDS) return indexed(name, content, added);
+  const file = quantised(name, content);
+  for (const tensor of file.added) added.set(tensor, name);
+  return file.content;
 }
 
 function licenceText({ id, from, to, licence }: Offer, files: readonly CatalogueFile[]): string {

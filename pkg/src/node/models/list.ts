@@ -1,13 +1,13 @@
 // `multihead models list`: what an index offers.
 
 import type { Console } from './console.js';
-import { LANGUAGE_MODELS } from './language-models.js';
+import { KNOWN } from './known-models.js';
 import { type Offer, offers, PUBLIC_INDEX } from './offers.js';
 
 /** Prints a line for each model, and how many entries cannot be read. */
 export async function list(index: URL, console: Console, signal: AbortSignal): Promise<void> {
   const { all, unreadable } = await offers(index, signal);
-  const own = index.href === PUBLIC_INDEX ? LANGUAGE_MODELS : [];
+  const own = index.href === PUBLIC_INDEX ? KNOWN : [];
   for (const offer of [...all, ...own]) console.say(line(offer));
   if (unreadable.length === 0) return;
   const ids = [...new Set(unreadable)].join(', ');
