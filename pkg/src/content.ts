@@ -133,7 +133,13 @@ export class Content {
     if (this.gzip !== undefined) return;
     const head = new Uint8Array(await new Blob(this.#head).arrayBuffer());
     this.#head = [];
-    if (/^\s*<(!doctype|html)/i.test(new TextDecoder().decode(head.subarray(0, 64)))) throw new WebPage();
+    const begin = new TextDecoder().decode(head.subarray(0, 64));
+    if (/^\s*<(!doctype|html)/i.test(begin)) throw new WebPage();
+    if (begin.startsWith('version https:')) {
+      throw new Damaged(
+        'it is the pointer of a file in Git LFS, not the file: run git lfs pull where it is served',
+      );
+    }
     this.gzip = isGzip(head);
     if (this.gzip) {
       this.#inflating = new Inflating((chunk) => this.#gather(chunk));

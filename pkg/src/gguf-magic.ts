@@ -7,7 +7,5 @@ export function faultOfMagic(chunk: Uint8Array, before: number): string | undefi
   if (MAGIC.every((byte, place) => place < before || byte === (chunk[place - before] ?? byte)))
     return undefined;
   const begin = JSON.stringify(new TextDecoder().decode(chunk.subarray(0, 24)));
-  return begin.startsWith('"version https:')
-    ? 'it is the pointer of a file in Git LFS, not the file: run git lfs pull where it is served'
-    : `it is no GGUF file: it begins with ${begin} in place of "GGUF"`;
+  return `it is no GGUF file: it begins with ${begin} in place of "GGUF"`;
 }

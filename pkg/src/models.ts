@@ -6,7 +6,7 @@ import { wasmBytes } from './engine.js';
 import { isKept, removeKept, totalBytes } from './loader.js';
 import { SharedModel } from './shared-model.js';
 import { find } from './find.js';
-import { fromCatalogue } from './sources.js';
+import { type FoundModel, fromCatalogue } from './sources.js';
 import type { MemoryUsage, ModelInfo, ModelSource } from './types.js';
 
 /** Models of the index, and those kept on this device. */
@@ -31,14 +31,21 @@ export const models = {
 
   /** Whether the model loads without the network. */
   async isCached(model: ModelSource): Promise<boolean> {
-    return isKept(await find(model));
+    return (await Promise.all((await meant(model)).map(isKept))).some(Boolean);
   },
 
   /** Removes the model's files from this device; whether there were any. */
   async delete(model: ModelSource): Promise<boolean> {
-    return removeKept(await find(model));
+    return (await Promise.all((await meant(model)).map(removeKept))).some(Boolean);
   },
 };
+
+/** What the name stands for: of a repository with models of two kinds, both. */
+async function meant(model: ModelSource): Promise<FoundModel[]> {
+  const found = await find(model);
+  const encoder = await find(model, 'encoder');
+  return found.key === encoder.key ? [found] : [found, encoder];
+}
 
 /** Memory taken now, in bytes. */
 export async function memoryUsage(): Promise<MemoryUsage> {
@@ -54,8 +61,8 @@ export async function memoryUsage(): Promise<MemoryUsage> {
  * when used; who waits for a model that is still loading gets an AbortError.
  */
 export async function unload(model?: ModelSource): Promise<void> {
-  const key = model === undefined ? undefined : (await find(model)).key;
-  const chosen = SharedModel.every().filter(({ found }) => key === undefined || found.key === key);
+  const keys = model === undefined ? undefined : (await meant(model)).map(({ key }) => key);
+  const chosen = SharedModel.every().filter(({ found }) => keys?.includes(found.key) !== false);
   await Promise.all(chosen.map((loaded) => loaded.unload()));
   // What destroy() began to free just before.
   await SharedModel.left();

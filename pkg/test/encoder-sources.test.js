@@ -228,6 +228,11 @@ test('a folder that is asked for by translate() is told to be an encoder', async
   );
 });
 
+test('the pointer of a file in Git LFS is told', async () => {
+  putFolder({ ...PLAIN, 'model.safetensors': 'version https://git-lfs.github.com/spec/v1\noid sha256:0' });
+  await rejects(load(folder), 'model-corrupt', /model\.safetensors.*Git LFS.*git lfs pull/);
+});
+
 test('files without a hash are kept by the version that the server tells, and load without a network', async () => {
   putFolder({ ...PLAIN, 'modules.json': [] });
   assert.equal(await models.isCached(folder), false);
@@ -336,6 +341,11 @@ test('a repository of both kinds is what it is asked for as', async () => {
       ['mini-Q8_0.gguf'],
     );
   }
+  assert.equal(await models.isCached(repository), false);
+  await load(repository);
+  assert.equal(await models.isCached(repository), true, 'of either kind');
+  assert.equal(await models.delete(repository), true);
+  assert.equal(await models.isCached(repository), false);
   await rejects(
     embed('x', { model: `${repository}:Q8_0` }),
     'model-unsupported',
