@@ -2,9 +2,12 @@
 
 pub mod byte_bpe;
 pub mod casing;
+mod charsmap;
 pub mod compose;
 pub mod fold;
 pub mod grapheme;
+#[cfg(feature = "encoder")]
+pub mod json_tokenizer;
 pub mod protect;
 pub mod repetition;
 pub mod segment;

@@ -5,8 +5,18 @@ fn is_printable(byte: u8) -> bool {
     matches!(byte, b'!'..=b'~' | 0xa1..=0xac | 0xae..=0xff)
 }
 
+/// The character that stands for a byte.
+#[cfg(feature = "encoder")]
+pub(crate) fn stand_in(byte: u8) -> char {
+    if is_printable(byte) {
+        return char::from(byte);
+    }
+    let others = (0..byte).filter(|&other| !is_printable(other)).count();
+    char::from_u32(0x100 + others as u32).unwrap_or_default()
+}
+
 /// Reads stand-ins back as bytes.
-pub(super) struct Alphabet {
+pub(crate) struct Alphabet {
     /// The byte of each character below U+0144.
     bytes: [Option<u8>; 324],
 }
@@ -58,5 +68,14 @@ mod tests {
         assert_eq!(out, b" a\n\xc3\xa9\xa0");
         assert!(!Alphabet::new().decode("a b", &mut out));
         assert_eq!(out.len(), 6);
+    }
+
+    #[test]
+    #[cfg(feature = "encoder")]
+    fn each_byte_is_read_back() {
+        let mut out = Vec::new();
+        let text: String = (0..=u8::MAX).map(super::stand_in).collect();
+        assert!(Alphabet::new().decode(&text, &mut out));
+        assert_eq!(out, Vec::from_iter(0..=u8::MAX));
     }
 }

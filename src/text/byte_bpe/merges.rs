@@ -12,7 +12,7 @@ use std::collections::BinaryHeap;
 const NONE: u32 = u32::MAX;
 
 /// Which pairs merge, by their left half: those of token `i` are the entries `first[i]..first[i + 1]`.
-pub(super) struct Merges {
+pub(crate) struct Merges {
     first: Vec<u32>,
     /// Right halves, ascending among those of one left half.
     rights: Vec<u32>,
@@ -22,7 +22,7 @@ pub(super) struct Merges {
 
 impl Merges {
     /// Reads `left right` in stand-ins, best first.
-    pub fn new<'a>(
+    pub(super) fn new<'a>(
         file: &str,
         merges: impl Iterator<Item = &'a str>,
         vocabulary: &Vocabulary,
@@ -62,7 +62,13 @@ impl Merges {
         // Of a pair given twice the first counts.
         found.sort_unstable();
         found.dedup_by_key(|&mut (pair, _)| pair);
-        let mut first = vec![0u32; vocabulary.len() + 1];
+        Ok(Self::of_sorted(found, vocabulary.len()))
+    }
+
+    /// From both halves, `left << 32 | right`, ascending and each once, and what they make, `rank << 32 | token`.
+    /// Tokens are below `count`.
+    pub(crate) fn of_sorted(found: Vec<(u64, u64)>, count: usize) -> Self {
+        let mut first = vec![0u32; count + 1];
         for &(pair, _) in &found {
             if let Some(count) = first.get_mut((pair >> 32) as usize + 1) {
                 *count += 1;
@@ -73,11 +79,11 @@ impl Merges {
             sum += *count;
             *count = sum;
         }
-        Ok(Self {
+        Self {
             first,
             rights: found.iter().map(|&(pair, _)| pair as u32).collect(),
             results: found.iter().map(|&(_, made)| ((made >> 32) as u32, made as u32)).collect(),
-        })
+        }
     }
 
     /// Rank and result of merging two neighbours.
@@ -104,7 +110,7 @@ struct Symbol {
 
 /// Merges words one after the other; the buffers stay.
 #[derive(Default)]
-pub(super) struct Merger {
+pub(crate) struct Merger {
     symbols: Vec<Symbol>,
     /// Rank `<< 32 |` symbol: the best first, of equals the leftmost.
     open: BinaryHeap<Reverse<u64>>,
@@ -118,12 +124,25 @@ impl Merger {
         merges: &Merges,
         byte_ids: &[Option<u32>; 256],
         word: &[u8],
+        give: impl FnMut(u32, usize),
+    ) {
+        let known = (0u32..).zip(word).filter_map(|(start, &byte)| {
+            byte_ids.get(usize::from(byte)).copied().flatten().map(|id| (start, id))
+        });
+        self.merge_symbols(merges, known, word.len(), give);
+    }
+
+    /// The same of any symbols, each with where it starts; the last ends at `end`.
+    pub(crate) fn merge_symbols(
+        &mut self,
+        merges: &Merges,
+        symbols: impl Iterator<Item = (u32, u32)>,
+        end: usize,
         mut give: impl FnMut(u32, usize),
     ) {
         self.symbols.clear();
         self.open.clear();
-        for (start, &byte) in (0u32..).zip(word) {
-            let Some(id) = byte_ids.get(usize::from(byte)).copied().flatten() else { continue };
+        for (start, id) in symbols {
             let index = self.symbols.len() as u32;
             let previous = index.checked_sub(1).unwrap_or(NONE);
             self.symbols.push(Symbol {
@@ -147,7 +166,7 @@ impl Merger {
         let mut at = if self.symbols.is_empty() { NONE } else { 0 };
         while let Some(symbol) = self.symbols.get(at as usize) {
             let next = self.symbols.get(symbol.next as usize);
-            give(symbol.id, next.map_or(word.len(), |next| next.start as usize));
+            give(symbol.id, next.map_or(end, |next| next.start as usize));
             at = symbol.next;
         }
     }

@@ -11,10 +11,19 @@ mod vocabulary;
 use crate::error::Result;
 use crate::text::compose::compose;
 use crate::text::sentencepiece::{Piece, PieceKind};
+#[cfg(not(feature = "encoder"))]
 use alphabet::Alphabet;
+#[cfg(not(feature = "encoder"))]
 use merges::{Merger, Merges};
 use pre_tokenizers::PreTokenizer;
 use vocabulary::Vocabulary;
+
+#[cfg(feature = "encoder")]
+pub(crate) use {
+    alphabet::{Alphabet, stand_in},
+    merges::{Merger, Merges},
+    pre_tokenizers::gpt2_words,
+};
 
 /// What a vocabulary of byte-level BPE is made from; all of it stands in the metadata of a GGUF file.
 pub struct ByteBpeParts<'a> {

@@ -130,6 +130,12 @@ const DEEPSEEK_V3: Pattern = &[
     &[some(WHITES)],
 ];
 
+/// The ends of GPT-2's words, ascending.
+#[cfg(feature = "encoder")]
+pub(crate) fn gpt2_words(text: &str) -> Vec<usize> {
+    row(&[], &[Stage::Matches(GPT2)]).split(text)
+}
+
 const TABLE: &[PreTokenizer] = &[
     row(&["gpt-2", "gpt2", "phi-2", "jais", "trillion", "exaone4"], &[Stage::Matches(GPT2)]),
     row(&["olmo", "mpt"], &[Stage::Matches(GPT2)]).composing(),

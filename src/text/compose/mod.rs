@@ -5,7 +5,7 @@
 
 mod table;
 
-use table::Table;
+pub(crate) use table::Table;
 
 /// The first character that composing may change, or that may compose with the one before.
 const FIRST_TO_COMPOSE: char = '\u{300}';

@@ -16,7 +16,7 @@ const LEAD_COUNT: u32 = 19;
 const SYLLABLE_COUNT: u32 = LEAD_COUNT * VOWEL_COUNT * TAIL_COUNT;
 
 /// The unpacked table.
-pub(super) struct Table {
+pub(crate) struct Table {
     /// Character, its parts (the second 0 where there is one part), and whether they compose again; ascending.
     parts: Vec<(u32, u32, u32, bool)>,
     /// Second part `<< 32 |` first part, and what they compose to; ascending.

@@ -49,7 +49,7 @@ pub fn cluster_end(text: &str, at: usize) -> Option<usize> {
 
 /// Whether `c` belongs to the character before it: accents, vowel signs, variation selectors, skin
 /// tones, joiners.
-fn is_mark(c: char) -> bool {
+pub(crate) fn is_mark(c: char) -> bool {
     let code = c as u32;
     let next = MARKS.partition_point(|range| range >> 8 <= code);
     let range = next.checked_sub(1).and_then(|last| MARKS.get(last));
@@ -62,7 +62,7 @@ fn is_flag_letter(c: char) -> bool {
 }
 
 /// Number signs of Arabic and the like, written around what follows.
-fn is_prepended(c: char) -> bool {
+pub(crate) fn is_prepended(c: char) -> bool {
     matches!(c,
         '\u{600}'..='\u{605}' | '\u{6dd}' | '\u{70f}' | '\u{890}'..='\u{891}' | '\u{8e2}' | '\u{d4e}' | '\u{110bd}'
         | '\u{110cd}' | '\u{111c2}'..='\u{111c3}' | '\u{113d1}' | '\u{1193f}' | '\u{11941}' | '\u{11a84}'..='\u{11a89}'
@@ -100,7 +100,7 @@ fn is_linker(c: char) -> bool {
 }
 
 /// Parts of one Hangul syllable.
-fn is_one_syllable(a: char, b: char) -> bool {
+pub(crate) fn is_one_syllable(a: char, b: char) -> bool {
     let lead = |c| matches!(c, '\u{1100}'..='\u{115f}' | '\u{a960}'..='\u{a97c}');
     let vowel = |c| matches!(c, '\u{1160}'..='\u{11a7}' | '\u{d7b0}'..='\u{d7c6}' | '\u{16d63}'..='\u{16d6a}');
     let tail = |c| matches!(c, '\u{11a8}'..='\u{11ff}' | '\u{d7cb}'..='\u{d7fb}');
