@@ -132,8 +132,10 @@ export async function embedAll(
   report: ((done: number, total: number) => void) | undefined,
   take: (part: Vectors) => void,
 ): Promise<void> {
-  for (let start = 0; start < texts.length; start += TOGETHER) {
-    const some = texts.slice(start, start + TOGETHER);
+  // An error says which of all texts is too long.
+  const together = options.tooLong === 'error' ? texts.length : TOGETHER;
+  for (let start = 0; start < texts.length; start += together) {
+    const some = texts.slice(start, start + together);
     // A worker that died meanwhile is another one.
     const { engine, number } = await shared.ready(signal);
     const ask = { model: number, texts: some, options, detail };

@@ -252,6 +252,12 @@ test('a text that is too long is cut, or an error', async () => {
     code: 'invalid-argument',
     message: /40 tokens.*16/,
   });
+  const list = [...Array.from({ length: 700 }, () => 'a'), long];
+  await assert.rejects(embed(list, { model, tooLong: 'error' }), {
+    option: 'tooLong',
+    message: /^text 700 /,
+  });
+  assert.equal((await embed(list.slice(0, 700), { model, tooLong: 'error' })).length, 700);
   await assert.rejects(classify(long, { model, tooLong: 'error' }), { code: 'invalid-argument' });
   const embedder = await Embedder.create({ model, tooLong: 'error' });
   await assert.rejects(embedder.embed(long), { code: 'invalid-argument' });

@@ -20,7 +20,7 @@ class Job {
     if (tooLong === 'error' && place >= 0) {
       const requested = texts[place]?.length ?? 0;
       const message = `text ${place} has ${requested} tokens, the model takes ${MOST}`;
-      throw Object.assign(new Error(message), { code: 'invalid-argument', option: 'text' });
+      throw Object.assign(new Error(message), { code: 'invalid-argument', option: 'tooLong' });
     }
   }
 
