@@ -1,16 +1,22 @@
 //! Model files: bytes → names, dtypes, shapes and byte ranges. No arithmetic happens here.
 
 mod dtype;
+#[cfg(feature = "encoder")]
+pub mod folder;
 pub mod gguf;
 pub mod marian;
 pub mod marian_config;
 mod marian_header;
+#[cfg(feature = "encoder")]
+pub mod safetensors;
 pub mod shortlist;
 mod tensor;
 mod tensor_file;
 mod yaml_scalar;
 
 pub use dtype::DType;
+#[cfg(feature = "encoder")]
+pub use folder::{Config, ModelFolder};
 pub use tensor::{TensorData, TensorInfo};
 pub use tensor_file::TensorFile;
 
