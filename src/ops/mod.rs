@@ -52,7 +52,7 @@ pub enum Weights<'a> {
         /// Quantised values.
         values: Vec<i8>,
         /// Quantisation multiplier.
-        multiplier: f32,
+        multiplier: Multiplier,
     },
     /// Rows of blocks, as in GGUF files.
     Blocks {
@@ -63,12 +63,39 @@ pub enum Weights<'a> {
     },
 }
 
+/// What int8 weights are divided by.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Multiplier {
+    /// One for all.
+    One(f32),
+    /// One a row.
+    Rows(Vec<f32>),
+}
+
+impl Multiplier {
+    /// That of a row.
+    pub fn of(&self, row: usize) -> f32 {
+        match self {
+            Self::One(multiplier) => *multiplier,
+            Self::Rows(multipliers) => multipliers.get(row).copied().unwrap_or(1.0),
+        }
+    }
+
+    /// All that there are.
+    pub fn all(&self) -> &[f32] {
+        match self {
+            Self::One(multiplier) => std::slice::from_ref(multiplier),
+            Self::Rows(multipliers) => multipliers,
+        }
+    }
+}
+
 /// How the weights of a matrix are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stored {
     /// Float32.
     F32,
-    /// Int8 with one multiplier.
+    /// Int8, with multipliers.
     Int8,
     /// Blocks.
     Blocks,

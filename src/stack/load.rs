@@ -9,8 +9,8 @@ use crate::model::{
     SublayerNorms,
 };
 use crate::ops::{
-    self, ActivationQuant, BlockBytes, LinearPart, NormSource, Ops, RotarySource, Stored,
-    TableSource, Weights,
+    self, ActivationQuant, BlockBytes, LinearPart, Multiplier, NormSource, Ops, RotarySource,
+    Stored, TableSource, Weights,
 };
 use std::{cell::RefCell, rc::Rc};
 
@@ -22,8 +22,8 @@ pub enum Precision {
     Auto,
     /// Float32 throughout; int8 weights are expanded.
     Float32,
-    /// Int8 weights throughout, float32 ones quantised by their largest magnitude; activations are int8 too, scaled
-    /// by each row's largest magnitude.
+    /// Int8 weights throughout, float32 ones quantised by the largest magnitude of each row of output features (of the
+    /// whole matrix in Marian's files); activations are int8 too, scaled by each row's largest magnitude.
     Int8,
     /// As `Int8`, with the activation multipliers of the file where it has any: what Marian computes.
     Int8AsMarian,
@@ -105,10 +105,45 @@ impl<'a, O: Ops> Loader<'a, O> {
             let blocks = FileBlocks { file: self.file, tensor, kind };
             return Ok(Weights::Blocks { kind, bytes: BlockBytes::Stored(Rc::new(blocks)) });
         }
+        if self.wants_int8() && layout == MatrixLayout::OutIn && cfg!(feature = "blocks") {
+            if let Some(weights) = stored::int8_rows(self.file, tensor)? {
+                return Ok(weights);
+            }
+        }
         match self.read(tensor)? {
             TensorData::F32(values) => Ok(floats(values)),
-            TensorData::Int8 { values, multiplier } => Ok(Weights::Int8 { values, multiplier }),
+            TensorData::Int8 { values, multiplier } => {
+                let multiplier = self.row_multipliers(tensor, multiplier)?;
+                Ok(Weights::Int8 { values, multiplier })
+            }
             TensorData::Stored(_) => Err(self.wrong_type(tensor, "a type of weights")),
+        }
+    }
+
+    /// Whether float32 weights are to become int8.
+    fn wants_int8(&self) -> bool {
+        matches!(self.precision, Precision::Int8 | Precision::Int8AsMarian)
+    }
+
+    /// The multipliers of an int8 matrix: its own, or one a row where there is a tensor `<name>_scale`, `[rows, 1]`, of
+    /// their inverses (the layout of compressed-tensors).
+    fn row_multipliers(&self, tensor: &TensorInfo, own: f32) -> Result<Multiplier> {
+        if tensor.dtype != DType::Int8 || !cfg!(feature = "encoder") {
+            return Ok(Multiplier::One(own));
+        }
+        let (name, rows) = (format!("{}_scale", tensor.name), tensor.shape.first().copied());
+        let scales = self.floats(&name, &[rows.unwrap_or(0), 1])?;
+        match scales.iter().position(|scale| !scale.recip().is_finite() || *scale <= 0.0) {
+            None => Ok(Multiplier::Rows(scales.into_iter().map(f32::recip).collect())),
+            Some(at) => {
+                let start = self.file.find(&name).map_or(0, |scales| scales.bytes.start);
+                Err(Error::Tensor {
+                    file: self.file.name().to_owned(),
+                    offset: start,
+                    what: format!("value {at} is {:?}, expected above 0", scales.get(at)),
+                    tensor: name,
+                })
+            }
         }
     }
 
@@ -173,11 +208,7 @@ impl<'a, O: Ops> Loader<'a, O> {
     /// Float32 weights become int8 if that is what was asked for.
     fn quantised(&self, weights: Weights<'a>) -> Weights<'a> {
         match weights {
-            Weights::F32(values)
-                if matches!(self.precision, Precision::Int8 | Precision::Int8AsMarian) =>
-            {
-                quantise(&values)
-            }
+            Weights::F32(values) if self.wants_int8() => quantise(&values),
             other => other,
         }
     }
@@ -331,5 +362,5 @@ fn quantise(values: &[f32]) -> Weights<'static> {
     // 0, or so small that its inverse has no float32
     let multiplier = Some(127.0 / largest).filter(|inverse| inverse.is_finite()).unwrap_or(1.0);
     let values = values.iter().map(|value| libm::rintf(value * multiplier) as i8).collect();
-    Weights::Int8 { values, multiplier }
+    Weights::Int8 { values, multiplier: Multiplier::One(multiplier) }
 }

@@ -4,7 +4,7 @@
 use crate::backend::cpu::blocks::{BlockType, bf16_to_f32, f16_to_f32};
 use crate::error::{Error, Result};
 use crate::formats::{DType, TensorFile, TensorInfo};
-use crate::ops::StoredBytes;
+use crate::ops::{Multiplier, StoredBytes, Weights};
 use std::{borrow::Cow, ops::Range};
 
 /// Read at a time, in values: a whole number of blocks of every type.
@@ -58,6 +58,74 @@ impl StoredBytes for FileBlocks<'_> {
     }
 }
 
+/// A float32 or half precision matrix, `[rows, columns]`, as int8: each row symmetric by its own largest magnitude,
+/// value ≈ int8 / multiplier, |int8| ≤ 127. Read some rows at a time, so that it is never in memory as floats. `None` for
+/// other types.
+pub fn int8_rows(file: &dyn TensorFile, tensor: &TensorInfo) -> Result<Option<Weights<'static>>> {
+    let (DType::F32 | DType::F16 | DType::BF16, [.., rows, columns]) =
+        (tensor.dtype, &tensor.shape[..])
+    else {
+        return Ok(None);
+    };
+    let (rows, columns) = (*rows, (*columns).max(1));
+    let mut values: Vec<i8> = room(file, tensor, tensor.num_elements(), "int8")?;
+    let mut multipliers = Vec::with_capacity(rows);
+    let rows_each = (PIECE / columns).max(1);
+    let mut floats = Vec::new();
+    for first in (0..rows).step_by(rows_each) {
+        let end = (first + rows_each).min(rows);
+        floats.clear();
+        read_floats(file, tensor, first * columns..end * columns, &mut floats)?;
+        for row in floats.chunks_exact(columns) {
+            let largest = row.iter().fold(0.0_f32, |largest, value| largest.max(value.abs()));
+            // 0, or so small that its inverse has no float32
+            let multiplier =
+                Some(127.0 / largest).filter(|inverse| inverse.is_finite()).unwrap_or(1.0);
+            values.extend(row.iter().map(|value| libm::rintf(value * multiplier) as i8));
+            multipliers.push(multiplier);
+        }
+    }
+    Ok(Some(Weights::Int8 { values, multiplier: Multiplier::Rows(multipliers) }))
+}
+
+/// Room for `count` values of a tensor.
+fn room<T>(file: &dyn TensorFile, tensor: &TensorInfo, count: usize, kind: &str) -> Result<Vec<T>> {
+    let mut values = Vec::new();
+    values.try_reserve_exact(count).map_err(|_| Error::OutOfMemory {
+        what: format!("tensor {} of {} as {kind}", tensor.name, file.name()),
+        bytes: (size_of::<T>() as u64).saturating_mul(count as u64),
+    })?;
+    Ok(values)
+}
+
+/// Adds the values `part` of a tensor of float32 or of halves.
+fn read_floats(
+    file: &dyn TensorFile,
+    tensor: &TensorInfo,
+    part: Range<usize>,
+    to: &mut Vec<f32>,
+) -> Result<()> {
+    let size = tensor.dtype.block_bytes();
+    let bytes = file.read_part(tensor, part.start as u64 * size..part.end as u64 * size)?;
+    let start = to.len();
+    match tensor.dtype {
+        DType::F32 => to.extend(bytes.as_chunks().0.iter().map(|four| f32::from_le_bytes(*four))),
+        dtype => {
+            let convert = if dtype == DType::F16 { f16_to_f32 } else { bf16_to_f32 };
+            let pairs = bytes.as_chunks::<2>().0.iter();
+            to.extend(pairs.map(|pair| convert(u16::from_le_bytes(*pair))));
+        }
+    }
+    let new = to.get(start..).unwrap_or_default();
+    match new.iter().position(|value| !value.is_finite()) {
+        None => Ok(()),
+        Some(at) => {
+            let at = part.start + at;
+            Err(not_finite(file, tensor, size * at as u64, &format!("value {at}")))
+        }
+    }
+}
+
 /// All values of a tensor of halves or of blocks, as float32; `None` for another type.
 pub fn floats(file: &dyn TensorFile, tensor: &TensorInfo) -> Result<Option<Vec<f32>>> {
     // What only translates is built without.
@@ -72,30 +140,17 @@ pub fn floats(file: &dyn TensorFile, tensor: &TensorInfo) -> Result<Option<Vec<f
         },
     };
     let count = tensor.num_elements();
-    let mut values: Vec<f32> = Vec::new();
-    values.try_reserve_exact(count).map_err(|_| Error::OutOfMemory {
-        what: format!("tensor {} of {} as float32", tensor.name, file.name()),
-        bytes: 4 * count as u64,
-    })?;
+    let mut values: Vec<f32> = room(file, tensor, count, "float32")?;
     let bytes_of = |values: usize| tensor.dtype.bytes_needed(values as u64).unwrap_or_default();
     while values.len() < count {
         let (start, end) = (values.len(), (values.len() + PIECE).min(count));
-        let part = bytes_of(start)..bytes_of(end);
         if let Some(blocks) = &kind {
-            let bytes = blocks.read(part)?;
+            let bytes = blocks.read(bytes_of(start)..bytes_of(end))?;
             values.resize(end, 0.0);
             blocks.kind.dequantize(&bytes, values.get_mut(start..).unwrap_or_default());
             continue;
         }
-        let bytes = file.read_part(tensor, part)?;
-        let convert = if tensor.dtype == DType::F16 { f16_to_f32 } else { bf16_to_f32 };
-        let pairs = bytes.as_chunks::<2>().0.iter();
-        values.extend(pairs.map(|pair| convert(u16::from_le_bytes(*pair))));
-        let new = values.get(start..end).unwrap_or_default();
-        if let Some(at) = new.iter().position(|value| !value.is_finite()) {
-            let at = start + at;
-            return Err(not_finite(file, tensor, 2 * at as u64, &format!("value {at}")));
-        }
+        read_floats(file, tensor, start..end, &mut values)?;
     }
     Ok(Some(values))
 }

@@ -4,7 +4,9 @@ use super::{FLOAT_TOLERANCE, Random, Run, assert_close, read, run_all};
 use multihead::backend::cpu::Cpu;
 use multihead::backend::cpu::lanes::{Lanes, Native};
 use multihead::ops::linear::reference;
-use multihead::ops::{Activation, ActivationQuant, LinearPart, Ops, Residual, Weights, activation};
+use multihead::ops::{
+    Activation, ActivationQuant, LinearPart, Multiplier, Ops, Residual, Weights, activation,
+};
 
 /// `input · Wᵀ + b`.
 pub(super) struct Project<'a> {
@@ -29,7 +31,7 @@ fn int8_part(
     activation: ActivationQuant,
     out_features: usize,
 ) -> LinearPart<'static> {
-    let weights = Weights::Int8 { values, multiplier };
+    let weights = Weights::Int8 { values, multiplier: Multiplier::One(multiplier) };
     LinearPart { name: "W".to_owned(), out_features, weights, bias, activation }
 }
 
@@ -61,6 +63,19 @@ pub fn by_hand() {
     let part = int8_part(vec![1, 2], 1.0, None, ActivationQuant::Wide, 1);
     let wide = Project { input: &[0.5, -2.0], in_features: 2, parts: &[part] };
     assert_close(&run_all(&wide, "by hand"), &[-57_342.0 / 16_383.5], 1e-7, "by hand");
+
+    // A multiplier a row: the sums of before, −190, and 64 · −3 − 127 · 5 = −827; / 63.5, / 63.5 / 2
+    let weights =
+        Weights::Int8 { values: vec![1, 2, -3, 5], multiplier: Multiplier::Rows(vec![1.0, 2.0]) };
+    let part =
+        LinearPart { weights, ..int8_part(Vec::new(), 1.0, None, ActivationQuant::PerRow, 2) };
+    let rows = Project { input: &[1.0, -2.0], in_features: 2, parts: &[part.clone()] };
+    let want = [-190.0 / 63.5, -827.0 / 127.0];
+    assert_close(&run_all(&rows, "by hand"), &want, 1e-7, "by hand");
+    // Not rounded: 1 − 4, (−3 − 10) / 2
+    let part = LinearPart { activation: ActivationQuant::None, ..part };
+    let rows = Project { parts: &[part], ..rows };
+    assert_eq!(run_all(&rows, "by hand"), [-3.0, -6.5]);
 
     // Int8 weights with a float32 input: 3 / 4 · 0.5 − 8 / 4 · 2
     let part = int8_part(vec![3, -8], 4.0, None, ActivationQuant::None, 1);
@@ -219,7 +234,10 @@ pub fn refusals() {
         bias: None,
         activation,
     };
-    let int8 = |n: usize, multiplier: f32| Weights::Int8 { values: vec![1; n], multiplier };
+    let int8 = |n: usize, multiplier: f32| Weights::Int8 {
+        values: vec![1; n],
+        multiplier: Multiplier::One(multiplier),
+    };
     let refused = [
         (3, part(Weights::F32(vec![0.0; 5]), ActivationQuant::None)),
         (3, part(Weights::F32(vec![0.0; 6]), ActivationQuant::Static(1.0))),

@@ -21,7 +21,7 @@ use multihead::backend::cpu::lanes::{
 #[cfg(not(target_arch = "wasm32"))]
 use multihead::backend::cpu::pool::Threads;
 use multihead::error::Result;
-use multihead::ops::{Ops, Weights};
+use multihead::ops::{Multiplier, Ops, Weights};
 use std::pin::pin;
 #[cfg(not(target_arch = "wasm32"))]
 use std::sync::LazyLock;
@@ -125,7 +125,9 @@ impl Random {
 
     pub fn weights(&mut self, n: usize, int8: bool) -> Weights<'static> {
         if int8 {
-            Weights::Int8 { values: self.bytes(n), multiplier: 20.0 + 80.0 * self.float().abs() }
+            let values = self.bytes(n);
+            let multiplier = Multiplier::One(20.0 + 80.0 * self.float().abs());
+            Weights::Int8 { values, multiplier }
         } else {
             Weights::F32(self.floats(n))
         }

@@ -89,7 +89,8 @@ impl Entry<'_> {
             return Err(self.fail(what));
         }
         let dtype = entry.get("dtype").and_then(Value::as_str);
-        let dtype = dtype.ok_or_else(|| self.fail("no dtype, expected a string such as \"F32\""))?;
+        let dtype =
+            dtype.ok_or_else(|| self.fail("no dtype, expected a string such as \"F32\""))?;
         let known = match dtype {
             "F32" => Some(DType::F32),
             "F16" => Some(DType::F16),

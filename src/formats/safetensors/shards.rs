@@ -30,7 +30,8 @@ impl SafetensorsFolder {
         let map = config.object("weight_map")?;
         let map = map.ok_or_else(|| config.error("weight_map", "missing, expected an object"))?;
         let names: Option<BTreeSet<&str>> = map.values().map(Value::as_str).collect();
-        let names = names.ok_or_else(|| config.error("weight_map", "a file name for each tensor expected"))?;
+        let names = names
+            .ok_or_else(|| config.error("weight_map", "a file name for each tensor expected"))?;
         let path = |name: &str| format!("{prefix}{name}");
         let missing: Vec<&str> =
             names.iter().copied().filter(|name| !folder.has(&path(name))).collect();

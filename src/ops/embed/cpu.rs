@@ -6,7 +6,7 @@ use crate::backend::cpu::lanes::Lanes;
 use crate::backend::cpu::{Cpu, Tensor};
 use crate::error::Result;
 use crate::ops::linear::cpu::pack_blocks;
-use crate::ops::{Stored, TableSource, Weights};
+use crate::ops::{Multiplier, Stored, TableSource, Weights};
 use std::sync::Arc;
 
 /// Rows looked up by id, shared with the output projections that are tied to them.
@@ -29,7 +29,7 @@ pub(crate) enum TableValues {
     /// Float32 rows.
     F32(Vec<f32>),
     /// Int8 rows; value = int8 / multiplier.
-    Int8 { values: Vec<i8>, multiplier: f32 },
+    Int8 { values: Vec<i8>, multiplier: Multiplier },
     /// Packed for products, from which rows can be read as well.
     Grouped(GroupedMatrix),
 }
@@ -114,6 +114,7 @@ impl<L: Lanes> Cpu<L> {
                         }
                     }
                     TableValues::Int8 { values, multiplier } => {
+                        let multiplier = multiplier.of(row);
                         for (to, &from) in to.iter_mut().zip(&values[start..start + columns]) {
                             *to = f32::from(from) / multiplier * scale;
                         }

@@ -44,7 +44,7 @@ pub fn reference(
                 Weights::F32(values) => row.copy_from_slice(&values[start..][..table.columns]),
                 Weights::Int8 { values, multiplier } => {
                     for (to, &from) in row.iter_mut().zip(&values[start..]) {
-                        *to = f32::from(from) / multiplier;
+                        *to = f32::from(from) / multiplier.of(*id as usize);
                     }
                 }
                 Weights::Blocks { kind, bytes } => {

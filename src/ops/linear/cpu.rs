@@ -114,7 +114,7 @@ fn pack_group<L: Lanes>(in_features: usize, parts: &[LinearPart<'_>]) -> Result<
     let quant = parts.first().and_then(|part| row_quant(part.activation));
     if let Some(quant) = quant {
         let rows = rows.iter().map(|&(part, row)| match &part.weights {
-            Weights::Int8 { values, multiplier } => (&values[range(row)], *multiplier),
+            Weights::Int8 { values, multiplier } => (&values[range(row)], multiplier.of(row)),
             _ => (&[][..], 1.0), // refused by `check`
         });
         return Ok(Matrix::Int8(Int8Matrix::pack::<L>(in_features, rows, Some(&bias), quant)));
@@ -126,6 +126,7 @@ fn pack_group<L: Lanes>(in_features: usize, parts: &[LinearPart<'_>]) -> Result<
             match &part.weights {
                 Weights::F32(values) => to.extend_from_slice(&values[range(row)]),
                 Weights::Int8 { values, multiplier } => {
+                    let multiplier = multiplier.of(row);
                     to.extend(values[range(row)].iter().map(|&w| f32::from(w) / multiplier));
                 }
                 Weights::Blocks { .. } => {} // packed above
@@ -204,21 +205,24 @@ impl Matrix {
         }
     }
 
-    /// Packs rows of int8, each `in_features` long with the same multiplier.
+    /// Packs rows of int8, each `in_features` long with its multiplier.
     pub(crate) fn pack_int8_rows<L: Lanes>(
         in_features: usize,
-        rows: &[&[i8]],
-        multiplier: f32,
+        rows: &[(&[i8], f32)],
         bias: Option<&[f32]>,
         activation: ActivationQuant,
     ) -> Self {
         match row_quant(activation) {
             Some(quant) => {
-                let rows = rows.iter().map(|&row| (row, multiplier));
+                let rows = rows.iter().copied();
                 Matrix::Int8(Int8Matrix::pack::<L>(in_features, rows, bias, quant))
             }
             None => Matrix::Float(FloatMatrix::pack(in_features, rows.len(), bias, |first, to| {
-                pack_dequantized_block::<L>(eight(&rows[first..]), multiplier, to);
+                let rows = &rows[first..];
+                pack_dequantized_block::<L>(
+                    std::array::from_fn(|i| rows.get(i).copied().unwrap_or((&[], 1.0))),
+                    to,
+                );
             })),
         }
     }

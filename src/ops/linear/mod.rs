@@ -2,7 +2,7 @@
 
 pub mod cpu;
 
-use super::{ActivationQuant, LinearPart, Stored, Weights};
+use super::{ActivationQuant, LinearPart, Multiplier, Stored, Weights};
 use crate::backend::cpu::gemm::MAX_IN_FEATURES;
 use crate::backend::cpu::quantize::wide_limit;
 use crate::error::{Error, Result};
@@ -31,8 +31,14 @@ pub fn check_weights(
     let got = match weights {
         Weights::F32(values) => values.len(),
         Weights::Int8 { values, multiplier } => {
-            if !multiplier.is_finite() || *multiplier <= 0.0 {
-                return Err(mismatch(name, "a positive weight multiplier", multiplier));
+            let is_bad = |multiplier: &&f32| !multiplier.is_finite() || **multiplier <= 0.0;
+            if let Some(bad) = multiplier.all().iter().find(is_bad) {
+                return Err(mismatch(name, "a positive weight multiplier", bad));
+            }
+            if let Multiplier::Rows(multipliers) = multiplier
+                && multipliers.len() != rows
+            {
+                return Err(mismatch(name, format!("{rows} multipliers"), multipliers.len()));
             }
             values.len()
         }
@@ -138,7 +144,7 @@ pub fn reference_dot(
             let products = rounded.into_iter().zip(weights).map(|(x, w)| x * f64::from(w));
             return products.sum::<f64>() as f32;
         }
-        Weights::Int8 { values, multiplier } => (&values[range], *multiplier),
+        Weights::Int8 { values, multiplier } => (&values[range], multiplier.of(o)),
     };
     let limit = match activation {
         ActivationQuant::Wide => wide_limit(x.len()),

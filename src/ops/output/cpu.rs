@@ -61,8 +61,9 @@ impl CpuOutput {
                         Matrix::pack_float_rows::<L>(columns, &rows, bias)
                     }
                     TableValues::Int8 { values, multiplier } => {
-                        let rows: Vec<_> = ids.iter().map(|id| &values[range(id)]).collect();
-                        Matrix::pack_int8_rows::<L>(columns, &rows, *multiplier, bias, activation)
+                        let row = |id: &u32| (&values[range(id)], multiplier.of(*id as usize));
+                        let rows: Vec<_> = ids.iter().map(row).collect();
+                        Matrix::pack_int8_rows::<L>(columns, &rows, bias, activation)
                     }
                     TableValues::Grouped(_) => {
                         return Err(mismatch("output projection", "all rows of blocks", ids.len()));
@@ -263,7 +264,15 @@ fn whole_table<L: Lanes>(
             if let Some(quant) = row_quant(activation) {
                 let rows = &mut scratch.quantized;
                 rows.quantize::<L>(input, columns, quant, RowForm::Words);
-                return multiply_int8::<L>(rows, columns, values, *multiplier, bias, quant, output);
+                return multiply_int8::<L>(
+                    rows,
+                    columns,
+                    values,
+                    |row| multiplier.of(row),
+                    bias,
+                    quant,
+                    output,
+                );
             }
         }
         TableValues::F32(_) => {}
@@ -285,8 +294,9 @@ fn whole_table<L: Lanes>(
             }
             TableValues::Int8 { values, multiplier } => {
                 let mut rows = values[range].chunks_exact(size);
-                let rows = std::array::from_fn(|_| rows.next().unwrap_or(&[]));
-                pack_dequantized_block::<L>(rows, *multiplier, block);
+                let rows =
+                    std::array::from_fn(|i| (rows.next().unwrap_or(&[]), multiplier.of(first + i)));
+                pack_dequantized_block::<L>(rows, block);
             }
         }
         let mut eight_bias = Floats::default();

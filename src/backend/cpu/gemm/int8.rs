@@ -212,13 +212,14 @@ impl<L: Lanes> Tile<L> for Int8Tiles<'_> {
     }
 }
 
-/// `input · tableᵀ + b` straight from int8 rows `[out_features, in_features]`, for tables too large to keep widened.
+/// `input · tableᵀ + b` straight from int8 rows `[out_features, in_features]`, for tables too large to keep widened;
+/// `multiplier` gives that of a row.
 /// The results are those of [`Int8Matrix`].
 pub fn multiply_int8<L: Lanes>(
     input: &QuantizedRows,
     in_features: usize,
     table: &[i8],
-    multiplier: f32,
+    multiplier: impl Fn(usize) -> f32,
     bias: Option<&[f32]>,
     quant: RowQuant,
     output: &mut Output<'_>,
@@ -227,7 +228,6 @@ pub fn multiply_int8<L: Lanes>(
     if in_features == 0 {
         return;
     }
-    let scale = column_scale(quant, multiplier);
     // Four table rows at a time, each over all input rows.
     for (i, four) in table.chunks(4 * in_features).enumerate() {
         let width = four.len() / in_features;
@@ -241,9 +241,11 @@ pub fn multiply_int8<L: Lanes>(
                 *to = from;
             }
         }
+        let scales = std::array::from_fn(|row| column_scale(quant, multiplier(4 * i + row)));
+        let scales = L::load(&scales);
         for row in 0..rows {
             let sums = dot_four::<L>(input.row_chunks(row), table_rows, in_features);
-            let scale = L::mul(L::splat(input.row_scale(row)), L::splat(scale));
+            let scale = L::mul(L::splat(input.row_scale(row)), scales);
             let start = row * output.stride + output.column + 4 * i;
             let Some(to) = output.values.get_mut(start..start + width) else { return };
             let mut y = [0.0; 4];

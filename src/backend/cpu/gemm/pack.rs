@@ -5,25 +5,27 @@ use crate::backend::cpu::lanes::Lanes;
 
 /// Writes `rows[c][k]` to `to[k][c]`; a row too short is padded with zeros.
 pub fn pack_float_block<L: Lanes>(rows: [&[f32]; BLOCK], to: &mut [Floats]) {
-    pack_block::<L, f32>(rows, to, |four| L::load(four), |x| x);
+    pack_block::<L, f32>(rows, to, |_, four| L::load(four), |_, x| x);
 }
 
-/// As [`pack_float_block`], of int8 rows: value = int8 / multiplier.
-pub fn pack_dequantized_block<L: Lanes>(rows: [&[i8]; BLOCK], multiplier: f32, to: &mut [Floats]) {
-    let dequantize = |four: &[i8; 4]| {
+/// As [`pack_float_block`], of int8 rows with their multipliers: value = int8 / multiplier.
+pub fn pack_dequantized_block<L: Lanes>(rows: [(&[i8], f32); BLOCK], to: &mut [Floats]) {
+    let multipliers = rows.map(|(_, multiplier)| multiplier);
+    let dequantize = |row: usize, four: &[i8; 4]| {
         let [a, b, c, d] = *four;
         let [low, _] = L::widen(L::load_i8(&[a, b, c, d, 0, 0, 0, 0]));
-        L::div(L::to_f32(low), L::splat(multiplier))
+        L::div(L::to_f32(low), L::splat(multipliers[row]))
     };
-    pack_block::<L, i8>(rows, to, dequantize, |x| f32::from(x) / multiplier);
+    let rows = rows.map(|(values, _)| values);
+    pack_block::<L, i8>(rows, to, dequantize, |row, x| f32::from(x) / multipliers[row]);
 }
 
 #[inline(always)]
 fn pack_block<L: Lanes, T: Copy>(
     rows: [&[T]; BLOCK],
     to: &mut [Floats],
-    load: impl Fn(&[T; 4]) -> L::F32,
-    convert: impl Fn(T) -> f32,
+    load: impl Fn(usize, &[T; 4]) -> L::F32,
+    convert: impl Fn(usize, T) -> f32,
 ) {
     let width = to.len();
     let shortest = rows.iter().map(|row| row.len()).min().unwrap_or(0).min(width);
@@ -32,15 +34,15 @@ fn pack_block<L: Lanes, T: Copy>(
     let (to_chunks, _) = to.as_chunks_mut::<4>();
     for (k, to) in to_chunks.iter_mut().enumerate().take(whole) {
         for half in 0..2 {
-            let four = std::array::from_fn(|c| load(&chunks[4 * half + c][k]));
+            let four = std::array::from_fn(|c| load(4 * half + c, &chunks[4 * half + c][k]));
             for (to, column) in to.iter_mut().zip(L::transpose_f32(four)) {
                 L::store(column, &mut to.0[half]);
             }
         }
     }
     for (k, to) in to.iter_mut().enumerate().skip(4 * whole) {
-        for (to, row) in to.lanes_mut().iter_mut().zip(rows) {
-            *to = row.get(k).map_or(0.0, |&x| convert(x));
+        for (c, (to, row)) in to.lanes_mut().iter_mut().zip(rows).enumerate() {
+            *to = row.get(k).map_or(0.0, |&x| convert(c, x));
         }
     }
 }
