@@ -54,6 +54,8 @@ pub enum Error {
         file: String,
         /// Names of the missing tensors.
         tensors: Vec<String>,
+        /// Names of tensors that the description has no use for, though they look as if it had.
+        extra: Vec<String>,
     },
     /// A tensor is there but has another shape than the model description says.
     Shape {
@@ -128,7 +130,9 @@ impl Error {
     /// Name of the (first) tensor concerned, if one is.
     pub fn tensor(&self) -> Option<&str> {
         match self {
-            Error::MissingTensor { tensors, .. } => tensors.first().map(String::as_str),
+            Error::MissingTensor { tensors, extra, .. } => {
+                tensors.first().or(extra.first()).map(String::as_str)
+            }
             Error::Shape { tensor, .. } | Error::Tensor { tensor, .. } => Some(tensor),
             _ => None,
         }
@@ -177,12 +181,16 @@ impl fmt::Display for Error {
                 )
             }
             Error::Unsupported { file, what } => write!(f, "{file}: not supported: {what}"),
-            Error::MissingTensor { file, tensors } => {
+            Error::MissingTensor { file, tensors, extra } => {
+                let list = |names: &[String], what: &str| match names.len() {
+                    0 => String::new(),
+                    count => format!(": {count} tensor(s) {what}: {}", names.join(", ")),
+                };
+                let missing = list(tensors, "missing");
+                let extra = list(extra, "more than its configuration says");
                 write!(
                     f,
-                    "{file}: {} tensor(s) missing: {}. The file is incomplete or of another architecture",
-                    tensors.len(),
-                    tensors.join(", ")
+                    "{file}{missing}{extra}. The file is incomplete or of another architecture"
                 )
             }
             Error::Shape { file, tensor, expected, got } => {

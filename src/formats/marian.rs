@@ -33,6 +33,7 @@ impl MarianFile {
             Error::MissingTensor {
                 file: source.name().to_owned(),
                 tensors: vec![CONFIG.to_owned()],
+                extra: Vec::new(),
             }
         })?;
         let config = read_config(source.as_ref(), config)?;

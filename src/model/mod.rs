@@ -22,11 +22,29 @@ pub enum Positions {
     SinusoidalHalves,
     /// Rows of a trained table added to the embeddings (Gehring et al. 2017).
     Learned {
-        /// Its name, `[len, hidden_size]`.
+        /// Its name, `[first + len, hidden_size]`.
         table: String,
+        /// The row of the first position.
+        first: usize,
         /// Positions there are.
         len: usize,
+        /// Name and rows of a table, `[rows, hidden_size]`, whose first row is added to every token: it tells a text that is
+        /// alone from the second of a pair (segment embeddings, Devlin et al. 2019).
+        segments: Option<(String, usize)>,
     },
+}
+
+/// Relative positions in buckets (Raffel et al. 2020): what the distance from a query to a key is worth to each head.
+/// Half of the buckets are of the keys after the query. Of each half, the first half are of one distance each, the others
+/// of distances that grow by a factor up to `max_distance`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RelativePositions {
+    /// Name of the table, `[buckets, num_heads]`.
+    pub table: String,
+    /// Its rows.
+    pub buckets: usize,
+    /// Distances from this one on share a bucket.
+    pub max_distance: usize,
 }
 
 /// Which two elements of a head are rotated together.
@@ -101,6 +119,8 @@ pub enum ActivationKind {
     Gelu,
     /// x · Φ(x), with tanh for the error function
     GeluTanh,
+    /// tanh(x)
+    Tanh,
 }
 
 /// How a matrix lies in the file if it is float32; int8 matrices are rows of output features in all formats read here.
@@ -236,6 +256,8 @@ pub struct BlockSpec {
 pub struct StackSpec {
     /// Widths and kinds.
     pub config: StackConfig,
+    /// What distances are worth to the heads of all blocks.
+    pub relative: Option<RelativePositions>,
     /// Name of the embedding table, `[vocab_size, hidden_size]`.
     pub embedding: String,
     /// Rows of the embedding table.
@@ -276,6 +298,48 @@ pub struct DecoderSpec {
     pub output: OutputSpec,
     /// Positions it was trained for.
     pub context_len: usize,
+}
+
+/// A linear map with what follows it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DenseSpec {
+    /// The map.
+    pub linear: LinearSpec,
+    /// Non-linearity of its outputs.
+    pub activation: Option<ActivationKind>,
+    /// Normalisation of what comes of that.
+    pub norm: Option<NormSpec>,
+}
+
+/// Which tokens a head looks at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HeadRows {
+    /// The first one, which stands for the text.
+    First,
+    /// Each.
+    Every,
+}
+
+/// What makes scores of an encoder's output.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HeadSpec {
+    /// The tokens scored.
+    pub rows: HeadRows,
+    /// Maps, first to last.
+    pub layers: Vec<DenseSpec>,
+    /// The scores are logits over the vocabulary; otherwise they are what the last map gives.
+    pub output: Option<OutputSpec>,
+}
+
+/// An encoder-only model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EncoderSpec {
+    /// Its blocks.
+    pub stack: StackSpec,
+    /// What makes scores of its output, if it has that.
+    pub head: Option<HeadSpec>,
+    /// Tokens it can look at.
+    pub max_len: usize,
 }
 
 /// Tokens with a meaning of their own.

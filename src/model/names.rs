@@ -1,8 +1,8 @@
 //! Names of the tensors that a description needs, so that all that a file lacks is said at once.
 
 use super::{
-    AttentionSpec, BlockSpec, DecoderSpec, EncoderDecoderSpec, LinearSpec, MixerSpec, NormSpec,
-    OutputSpec, Positions, QkvSpec, StackSpec, SublayerNorms,
+    AttentionSpec, BlockSpec, DecoderSpec, EncoderDecoderSpec, EncoderSpec, HeadSpec, LinearSpec,
+    MixerSpec, NormSpec, OutputSpec, Positions, QkvSpec, StackSpec, SublayerNorms,
 };
 use std::collections::BTreeSet;
 
@@ -66,9 +66,11 @@ impl BlockSpec {
 impl StackSpec {
     fn names(&self) -> Vec<&str> {
         let mut names = vec![self.embedding.as_str()];
-        if let Positions::Learned { table, .. } = &self.config.positions {
+        if let Positions::Learned { table, segments, .. } = &self.config.positions {
             names.push(table);
+            names.extend(segments.as_ref().map(|(table, _)| table.as_str()));
         }
+        names.extend(self.relative.as_ref().map(|relative| relative.table.as_str()));
         let norms = self.embedding_norm.iter().chain(&self.final_norm);
         names.extend(norms.flat_map(NormSpec::names));
         names.extend(self.blocks.iter().flat_map(BlockSpec::names));
@@ -95,6 +97,27 @@ impl EncoderDecoderSpec {
         let mut names = self.encoder.names();
         names.extend(self.decoder.names());
         names.extend(self.output.names());
+        once(names)
+    }
+}
+
+impl HeadSpec {
+    fn names(&self) -> Vec<&str> {
+        let mut names = Vec::new();
+        for layer in &self.layers {
+            names.extend(layer.linear.names());
+            names.extend(layer.norm.iter().flat_map(NormSpec::names));
+        }
+        names.extend(self.output.iter().flat_map(OutputSpec::names));
+        names
+    }
+}
+
+impl EncoderSpec {
+    /// Names of every tensor that the file must hold, each once, in the order of use.
+    pub fn tensor_names(&self) -> Vec<&str> {
+        let mut names = self.stack.names();
+        names.extend(self.head.iter().flat_map(HeadSpec::names));
         once(names)
     }
 }

@@ -10,7 +10,7 @@ use super::output::cpu::CpuOutput;
 use super::rotary::cpu::CpuRotary;
 use super::{
     Activation, ActivationQuant, CacheKind, Choices, HeadArgs, LinearPart, NormSource, Ops, Pick,
-    Residual, RotarySource, TableSource,
+    Pooling, Residual, RotarySource, TableSource,
 };
 use crate::backend::cpu::cache::Cache;
 use crate::backend::cpu::gemm::Finish;
@@ -314,6 +314,10 @@ impl<L: Lanes> Ops for Cpu<L> {
         self.settle(stream);
         self.apply_ssru(projected, state, &mut stream.x);
         stream.pending_norm = norm;
+    }
+
+    fn pool(&mut self, hidden: &Tensor, rows: &[Range<usize>], pooling: Pooling) -> Tensor {
+        self.apply_pool(hidden, rows, pooling)
     }
 
     fn finish(&mut self, mut stream: Residual<'_, Self>, norm: Option<&CpuNorm>) -> Tensor {

@@ -14,6 +14,7 @@ pub mod embed;
 pub mod linear;
 pub mod norm;
 pub mod output;
+pub mod pool;
 pub mod rotary;
 pub mod ssru;
 
@@ -173,6 +174,20 @@ pub enum Activation {
     Gelu,
     /// `x · (1 + tanh(√(2/π) · (x + 0.044715 · x³))) / 2`: as `Gelu`, without the error function.
     GeluTanh,
+    /// `tanh(x)`.
+    Tanh,
+}
+
+/// How one row is made of all rows of a sequence.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Pooling {
+    /// Their mean.
+    #[default]
+    Mean,
+    /// The first of them.
+    First,
+    /// The greatest value of each column.
+    Max,
 }
 
 /// Rotary positions (Su et al. 2021): element pairs of a head are turned by position · frequency.
@@ -377,6 +392,14 @@ pub trait Ops {
         stream: &mut Residual<'w, Self>,
         norm: Option<&'w Self::Norm>,
     );
+    /// One row of each sequence: `rows` are those of `hidden` that belong to each, `[sequences, columns]`. A sequence
+    /// without rows is a row of zeros.
+    fn pool(
+        &mut self,
+        hidden: &Self::Tensor,
+        rows: &[Range<usize>],
+        pooling: Pooling,
+    ) -> Self::Tensor;
     /// Applies the pending normalisation, if any, then `norm`, if any, and gives the rows up.
     fn finish(&mut self, stream: Residual<'_, Self>, norm: Option<&Self::Norm>) -> Self::Tensor;
     /// Logits of the rows `rows` of `hidden` over the projection's candidates, `[rows, candidates]`.

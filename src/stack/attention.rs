@@ -121,7 +121,8 @@ impl<O: Ops> MultiHeadAttention<O> {
     }
 
     /// Self-attention added to the stream. Without a cache every sequence (a segment) is complete; with one,
-    /// segment i has the newest tokens of cache i, and their keys and values are kept. `positions` has one a row.
+    /// segment i has the newest tokens of cache i, and their keys and values are kept. `positions` has one a row;
+    /// `relative` is what distances are worth to each head, `[num_heads, 2 · reach + 1]`.
     pub fn forward_self<'w>(
         &'w self,
         ops: &mut O,
@@ -129,6 +130,7 @@ impl<O: Ops> MultiHeadAttention<O> {
         segments: &[AttentionSegment],
         cache: Option<&mut LayerState<O>>,
         positions: &[usize],
+        relative: Option<&O::Tensor>,
         weights_of: &[usize],
     ) -> Result<HeadWeights<O>> {
         let Projections::Fused(qkv) = &self.projections else {
@@ -150,7 +152,7 @@ impl<O: Ops> MultiHeadAttention<O> {
         match cache {
             None => {
                 let kv = KeysValues::Tensors(std::slice::from_ref(&qkv));
-                self.attend(ops, stream, &qkv, (kv, q_width), segments, weights_of)
+                self.attend(ops, stream, &qkv, (kv, q_width), segments, relative, weights_of)
             }
             Some(LayerState::Kv(caches)) => {
                 for (cache, segment) in caches.iter_mut().zip(segments) {
@@ -159,7 +161,7 @@ impl<O: Ops> MultiHeadAttention<O> {
                     }
                 }
                 let kv = KeysValues::Caches(caches);
-                self.attend(ops, stream, &qkv, (kv, 0), segments, weights_of)
+                self.attend(ops, stream, &qkv, (kv, 0), segments, relative, weights_of)
             }
             Some(LayerState::Recurrent(_)) => {
                 Err(Error::Internal { what: "self-attention with a recurrent state".to_owned() })
@@ -180,7 +182,7 @@ impl<O: Ops> MultiHeadAttention<O> {
             return Err(Error::Internal { what: "cross-attention without queries".to_owned() });
         };
         let q = ops.project_qkv(stream, self.norms.before.as_ref(), q, None);
-        self.attend(ops, stream, &q, (KeysValues::Tensors(cross), 0), segments, weights_of)
+        self.attend(ops, stream, &q, (KeysValues::Tensors(cross), 0), segments, None, weights_of)
     }
 
     /// Looks up the queries, which are the first columns of `q`, in what has its keys start at a column; the values
@@ -192,6 +194,7 @@ impl<O: Ops> MultiHeadAttention<O> {
         q: &O::Tensor,
         (kv, k_column): (KeysValues<'_, O::Tensor, O::Cache>, usize),
         segments: &[AttentionSegment],
+        relative: Option<&O::Tensor>,
         weights_of: &[usize],
     ) -> Result<HeadWeights<O>> {
         let (context, weights) = ops.attention(&AttentionArgs {
@@ -205,6 +208,7 @@ impl<O: Ops> MultiHeadAttention<O> {
             head_dim: self.head_dim,
             scale: self.scale,
             score_cap: self.score_cap,
+            relative,
             mask: self.mask,
             weights_of,
         })?;

@@ -31,6 +31,8 @@ pub struct BlockInput<'a, O: Ops> {
     pub segments: &'a [AttentionSegment],
     /// Position of each row in its sequence.
     pub positions: &'a [usize],
+    /// What the distance of two positions is worth to each head, `[num_heads, 2 · reach + 1]`.
+    pub relative: Option<&'a O::Tensor>,
     /// Memory of the mixer, in decoding.
     pub state: Option<&'a mut LayerState<O>>,
     /// Keys and values of each encoded batch and which of them each row of the stream sees.
@@ -76,6 +78,11 @@ impl<O: Ops> Block<O> {
         cross.map(|attention| attention.project_cross(ops, encoder_output)).transpose()
     }
 
+    /// The normalisation that is pending after the block.
+    pub fn pending_norm(&self) -> Option<&O::Norm> {
+        self.mlp.pending_norm()
+    }
+
     /// Moves the stream through the block; gives the weights of the cross-attention heads asked for.
     pub fn forward<'w>(
         &'w self,
@@ -91,6 +98,7 @@ impl<O: Ops> Block<O> {
                     input.segments,
                     input.state,
                     input.positions,
+                    input.relative,
                     &[],
                 )?;
             }

@@ -19,7 +19,17 @@ impl PositionTable {
     pub fn load<O: Ops>(load: &Loader<'_, O>, config: &StackConfig) -> Result<Self> {
         let (kind, hidden_size) = (config.positions.clone(), config.hidden_size);
         let values = match &kind {
-            Positions::Learned { table, len } => load.floats(table, &[*len, hidden_size])?,
+            Positions::Learned { table, first, len, segments } => {
+                let mut rows = load.floats(table, &[first.saturating_add(*len), hidden_size])?;
+                rows.drain(..first.saturating_mul(hidden_size).min(rows.len()));
+                if let Some((table, len)) = segments {
+                    let segment = load.floats(table, &[*len, hidden_size])?;
+                    for row in rows.chunks_exact_mut(hidden_size.max(1)) {
+                        row.iter_mut().zip(&segment).for_each(|(x, addend)| *x += addend);
+                    }
+                }
+                rows
+            }
             Positions::None | Positions::SinusoidalHalves => Vec::new(),
         };
         Ok(Self { kind, hidden_size, values, rows: Vec::new() })

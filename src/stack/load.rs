@@ -56,6 +56,11 @@ impl<'a, O: Ops> Loader<'a, O> {
         Self { ops, file, precision, rotaries: RefCell::default() }
     }
 
+    /// The device that it packs for.
+    pub fn ops(&self) -> &'a O {
+        self.ops
+    }
+
     /// All names the file lacks, in one error.
     pub fn require(&self, names: &[&str]) -> Result<()> {
         let absent = |name: &&&str| self.file.find(name).is_none();
@@ -64,7 +69,7 @@ impl<'a, O: Ops> Loader<'a, O> {
         if tensors.is_empty() {
             return Ok(());
         }
-        Err(Error::MissingTensor { file: self.file.name().to_owned(), tensors })
+        Err(Error::MissingTensor { file: self.file.name().to_owned(), tensors, extra: Vec::new() })
     }
 
     /// Linear maps of the same input, side by side.

@@ -5,6 +5,17 @@ use crate::error::{Error, Result};
 use crate::model::{ActivationKind, MlpSpec, StackConfig};
 use crate::ops::{Activation, Ops, Residual};
 
+/// The device's name of a non-linearity.
+pub(super) fn activation(kind: ActivationKind) -> Activation {
+    match kind {
+        ActivationKind::Relu => Activation::Relu,
+        ActivationKind::Swish => Activation::Swish,
+        ActivationKind::Gelu => Activation::Gelu,
+        ActivationKind::GeluTanh => Activation::GeluTanh,
+        ActivationKind::Tanh => Activation::Tanh,
+    }
+}
+
 /// The position-wise feed-forward network (Vaswani et al. 2017), of any depth.
 pub struct Mlp<O: Ops> {
     is_gated: bool,
@@ -34,13 +45,13 @@ impl<O: Ops> Mlp<O> {
             first: first.collect::<Result<_>>()?,
             last: load.linear(&[last])?,
             norms: load.norms(&spec.norms, config)?,
-            activation: match config.activation {
-                ActivationKind::Relu => Activation::Relu,
-                ActivationKind::Swish => Activation::Swish,
-                ActivationKind::Gelu => Activation::Gelu,
-                ActivationKind::GeluTanh => Activation::GeluTanh,
-            },
+            activation: activation(config.activation),
         })
+    }
+
+    /// The normalisation that is pending after it.
+    pub fn pending_norm(&self) -> Option<&O::Norm> {
+        self.norms.after.as_ref()
     }
 
     /// Adds its result to the stream.

@@ -6,6 +6,7 @@ use super::embeddings::PositionTable;
 use super::encoded::SourceRows;
 use super::kv_cache::DecoderState;
 use super::load::Loader;
+use super::relative::RelativeTable;
 use crate::error::{Error, Result};
 use crate::model::StackSpec;
 use crate::ops::{AttentionSegment, CacheKind, Ops, Residual};
@@ -17,9 +18,22 @@ pub struct Transformer<O: Ops> {
     embedding_scale: f32,
     embedding_norm: Option<O::Norm>,
     positions: RefCell<PositionTable>,
+    relative: Option<RelativeTable>,
     blocks: Vec<Block<O>>,
     final_residual: bool,
     final_norm: Option<O::Norm>,
+}
+
+/// Sequences on their way through the blocks of an encoder, one under the other: a caller has its turn between blocks.
+pub struct Encoding<O: Ops> {
+    x: O::Tensor,
+    bottom: Option<O::Tensor>,
+    relative: Option<O::Tensor>,
+    /// Of each sequence.
+    rows: Vec<Range<usize>>,
+    segments: Vec<AttentionSegment>,
+    positions: Vec<usize>,
+    next_block: usize,
 }
 
 /// What a decoder looks at besides its tokens.
@@ -47,6 +61,11 @@ impl<O: Ops> Transformer<O> {
             embedding_scale: config.embedding_scale,
             embedding_norm: norm(&spec.embedding_norm)?,
             positions: RefCell::new(PositionTable::load(load, config)?),
+            relative: spec
+                .relative
+                .as_ref()
+                .map(|relative| RelativeTable::load(load, relative, config.num_heads))
+                .transpose()?,
             blocks: spec
                 .blocks
                 .iter()
@@ -89,6 +108,13 @@ impl<O: Ops> Transformer<O> {
         ops: &mut O,
         sequences: &[&[u32]],
     ) -> Result<(O::Tensor, Vec<Range<usize>>)> {
+        let mut encoding = self.begin(ops, sequences)?;
+        while self.advance(ops, &mut encoding)? {}
+        Ok(self.end(ops, encoding))
+    }
+
+    /// Begins to encode complete sequences.
+    pub fn begin(&self, ops: &mut O, sequences: &[&[u32]]) -> Result<Encoding<O>> {
         let mut rows = Vec::with_capacity(sequences.len());
         let mut tokens = Vec::new();
         let mut positions = Vec::new();
@@ -101,20 +127,51 @@ impl<O: Ops> Transformer<O> {
             let (query_rows, kv_rows) = (rows.clone(), rows.clone());
             AttentionSegment { query_rows, kv: 0, kv_rows, past_len: 0 }
         };
-        let segments: Vec<_> = rows.iter().map(segment).collect();
-        let mut stream = self.embed(ops, &tokens, &positions)?;
-        let bottom = self.final_residual.then(|| ops.copy(&stream.x));
-        for block in &self.blocks {
-            let input = BlockInput {
-                segments: &segments,
-                positions: &positions,
-                state: None,
-                cross: None,
-                cross_weights_of: &[],
-            };
-            block.forward(ops, &mut stream, input)?;
+        let Residual { x, .. } = self.embed(ops, &tokens, &positions)?;
+        let longest = sequences.iter().map(|sequence| sequence.len()).max().unwrap_or(0);
+        Ok(Encoding {
+            bottom: self.final_residual.then(|| ops.copy(&x)),
+            relative: self.relative.as_ref().map(|table| table.rows(ops, longest)),
+            x,
+            segments: rows.iter().map(segment).collect(),
+            rows,
+            positions,
+            next_block: 0,
+        })
+    }
+
+    /// Takes the sequences through one block more; whether there was one.
+    pub fn advance(&self, ops: &mut O, encoding: &mut Encoding<O>) -> Result<bool> {
+        let Some(block) = self.blocks.get(encoding.next_block) else { return Ok(false) };
+        let x = std::mem::replace(&mut encoding.x, ops.zeros(0, 0));
+        let mut stream = Residual { x, pending_norm: self.pending_norm(encoding.next_block) };
+        let input = BlockInput {
+            segments: &encoding.segments,
+            positions: &encoding.positions,
+            relative: encoding.relative.as_ref(),
+            state: None,
+            cross: None,
+            cross_weights_of: &[],
+        };
+        block.forward(ops, &mut stream, input)?;
+        encoding.x = stream.x;
+        encoding.next_block += 1;
+        Ok(true)
+    }
+
+    /// What the last block gave, `[all tokens, hidden_size]`, and the rows of each sequence.
+    pub fn end(&self, ops: &mut O, encoding: Encoding<O>) -> (O::Tensor, Vec<Range<usize>>) {
+        let Encoding { x, bottom, rows, next_block, .. } = encoding;
+        let stream = Residual { x, pending_norm: self.pending_norm(next_block) };
+        (self.finish(ops, stream, bottom), rows)
+    }
+
+    /// The normalisation that is pending before the block `index`.
+    fn pending_norm(&self, index: usize) -> Option<&O::Norm> {
+        match index.checked_sub(1) {
+            None => self.embedding_norm.as_ref(),
+            Some(before) => self.blocks.get(before)?.pending_norm(),
         }
-        Ok((self.finish(ops, stream, bottom), rows))
     }
 
     /// Moves every row on by the same number of tokens, those of a row one under the other:
@@ -134,6 +191,9 @@ impl<O: Ops> Transformer<O> {
             return Err(Error::Internal {
                 what: format!("{count} tokens for {rows} rows with {sources} sources"),
             });
+        }
+        if self.relative.is_some() {
+            return Err(Error::Internal { what: "a decoder with relative positions".to_owned() });
         }
         let DecoderState { layers, past_len, segments: [segments, cross_segments], positions } =
             state;
@@ -163,6 +223,7 @@ impl<O: Ops> Transformer<O> {
             let input = BlockInput {
                 segments,
                 positions,
+                relative: None,
                 state: Some(layer),
                 cross: cross.get(index).map(|batches| (&batches[..], &cross_segments[..])),
                 cross_weights_of: head.as_ref().map_or(&[], |head| head.as_slice()),

@@ -21,6 +21,8 @@ struct Attend {
     num_kv_heads: usize,
     head_dim: usize,
     score_cap: Option<f32>,
+    /// `[num_heads, 2 · reach + 1]`
+    relative: Option<Vec<f32>>,
     mask: Mask,
     weights_of: Vec<usize>,
 }
@@ -30,6 +32,7 @@ impl Attend {
         &self,
         q: &T,
         kv: KeysValues<'_, T, C>,
+        relative: Option<&T>,
         then: impl FnOnce(&AttentionArgs<'_, T, C>) -> R,
     ) -> R {
         then(&AttentionArgs {
@@ -43,15 +46,23 @@ impl Attend {
             head_dim: self.head_dim,
             scale: 1.0 / (self.head_dim as f32).sqrt(),
             score_cap: self.score_cap,
+            relative,
             mask: self.mask,
             weights_of: &self.weights_of,
         })
     }
 
+    fn relative_tensor<L: Lanes>(&self, cpu: &mut Cpu<L>) -> Option<Tensor> {
+        let (values, rows) = (self.relative.as_ref()?, self.num_heads);
+        Some(cpu.upload(rows, values.len() / rows, values))
+    }
+
     fn reference(&self) -> Vec<f32> {
         let q = (self.q.clone(), self.q_columns);
         let kv: Vec<_> = self.kv.iter().map(|kv| (kv.clone(), self.kv_columns)).collect();
-        self.with_args(&q, KeysValues::Tensors(&kv), |args| {
+        let relative = self.relative.as_ref();
+        let relative = relative.map(|values| (values.clone(), values.len() / self.num_heads));
+        self.with_args(&q, KeysValues::Tensors(&kv), relative.as_ref(), |args| {
             let (mut y, weights) = reference(args, |(values, columns)| (values, *columns));
             y.extend(weights);
             y
@@ -68,7 +79,9 @@ impl Run for Attend {
             .map(|kv| cpu.upload(kv.len() / self.kv_columns, self.kv_columns, kv))
             .collect();
         let kv = KeysValues::Tensors(&kv);
-        let (y, weights) = self.with_args(&q, kv, |args| cpu.attention(args).unwrap());
+        let relative = self.relative_tensor(cpu);
+        let (y, weights) =
+            self.with_args(&q, kv, relative.as_ref(), |args| cpu.attention(args).unwrap());
         assert_eq!(weights.is_some(), !self.weights_of.is_empty());
         let mut out = read(cpu, &y).unwrap();
         if let Some(weights) = weights {
@@ -93,9 +106,20 @@ pub fn by_hand() {
         num_kv_heads: 1,
         head_dim: 1,
         score_cap: None,
+        relative: None,
         mask: Mask::None,
         weights_of: vec![0],
     };
+    // The same scores by distances alone: 0 of the key at the query's place, ln 3 of the next one.
+    let relative = Attend {
+        kv: vec![vec![0.0, 4.0, 0.0, 8.0]],
+        relative: Some(vec![100.0, 0.0, 1.098_612_3]),
+        segments: attend.segments.clone(),
+        weights_of: vec![0],
+        ..attend
+    };
+    assert_close(&run_all(&relative, "by hand"), &[7.0, 0.25, 0.75], 1e-6, "by hand");
+    attend = Attend { kv: vec![vec![0.0, 4.0, 1.098_612_3, 8.0]], relative: None, ..relative };
     assert_close(&run_all(&attend, "by hand"), &[7.0, 0.25, 0.75], 1e-6, "by hand");
     // Far from 0 it is the same, though exp of the scores themselves would overflow or vanish.
     for offset in [500.0, -500.0] {
@@ -139,6 +163,8 @@ fn random_call(random: &mut Random, sequences: usize, decoding: bool) -> Attend 
         });
         row += queries;
     }
+    let reach = segments.iter().map(|segment| segment.kv_rows.len()).max().unwrap_or(0) + 90;
+    let relative = (random.below(3) == 0).then(|| random.floats(num_heads * (2 * reach + 1)));
     Attend {
         q: random.floats(row * q_columns),
         q_columns,
@@ -152,6 +178,7 @@ fn random_call(random: &mut Random, sequences: usize, decoding: bool) -> Attend 
         num_kv_heads,
         head_dim,
         score_cap: (random.below(3) == 0).then_some(0.7),
+        relative,
         mask: match random.below(3) {
             0 => Mask::None,
             1 => Mask::Causal,
@@ -198,6 +225,7 @@ pub fn ragged() {
                     ..segment.clone()
                 }],
                 weights_of: Vec::new(),
+                relative: call.relative.clone(),
                 ..call
             };
             let of_batch = &together[rows.start * context_columns..rows.end * context_columns];
@@ -233,7 +261,9 @@ impl Run for Remembered<'_> {
             caches.push(cache);
         }
         let kv = KeysValues::Caches(&caches);
-        let (y, weights) = call.with_args(&q, kv, |args| cpu.attention(args).unwrap());
+        let relative = call.relative_tensor(cpu);
+        let (y, weights) =
+            call.with_args(&q, kv, relative.as_ref(), |args| cpu.attention(args).unwrap());
         let mut out = read(cpu, &y).unwrap();
         out.extend(weights.map(|weights| read(cpu, &weights).unwrap()).unwrap_or_default());
         out
@@ -291,6 +321,7 @@ pub fn refusals() {
         num_kv_heads: 1,
         head_dim: 3,
         score_cap: None,
+        relative: None,
         mask: Mask::None,
         weights_of: vec![1],
     };
@@ -298,7 +329,8 @@ pub fn refusals() {
         let mut cpu = Cpu::<Native>::new();
         let q = cpu.upload(2, 6, &call.q);
         let kv = [cpu.upload(3, 8, &call.kv[0])];
-        call.with_args(&q, KeysValues::Tensors(&kv), |args| {
+        let relative = call.relative_tensor(&mut cpu);
+        call.with_args(&q, KeysValues::Tensors(&kv), relative.as_ref(), |args| {
             let shape = |tensor: &Tensor| (tensor.rows(), tensor.columns());
             let checked = check(args, shape, |cache: &Cache| (cache.rows(), cache.columns()));
             assert_eq!(checked.is_err(), cpu.attention(args).is_err());
@@ -321,6 +353,8 @@ pub fn refusals() {
         Attend { head_dim: 0, ..good() },
         Attend { head_dim: usize::MAX, ..good() },
         Attend { weights_of: vec![2], ..good() },
+        Attend { relative: Some(vec![0.0; 6]), ..good() }, // [2, 3], where distances go from −1 to 2
+        Attend { relative: Some(vec![0.0; 12]), ..good() }, // [2, 6], without a middle
         Attend { segments: segments(0..2, 1, 0..3), ..good() },
         Attend { segments: segments(0..2, 0, 0..4), ..good() },
         Attend { segments: segments(0..1, 0, 0..3), ..good() },

@@ -4,8 +4,11 @@ use super::heads::identity;
 use super::{FLOAT_TOLERANCE, Random, Run, assert_close, read, run_all};
 use multihead::backend::cpu::Cpu;
 use multihead::backend::cpu::lanes::{Lanes, Native};
-use multihead::ops::{Activation, NormKind, NormSource, Ops, Residual, TableSource};
-use multihead::ops::{activation, embed as embed_op, norm as norm_op, ssru as ssru_op};
+use multihead::ops::{Activation, NormKind, NormSource, Ops, Pooling, Residual, TableSource};
+use multihead::ops::{
+    activation, embed as embed_op, norm as norm_op, pool as pool_op, ssru as ssru_op,
+};
+use std::ops::Range;
 
 struct Norm<'a> {
     x: &'a [f32],
@@ -122,8 +125,13 @@ impl Run for Activate<'_> {
 pub fn activations() {
     let mut x: Vec<f32> = (-400..=400).map(|i| i as f32 * 0.05).collect();
     x.extend([-1e4, -95.0, -88.5, 88.5, 95.0, 1e4, 1e-30, -1e-30]);
-    for activation in [Activation::Relu, Activation::Swish, Activation::Gelu, Activation::GeluTanh]
-    {
+    for activation in [
+        Activation::Relu,
+        Activation::Swish,
+        Activation::Gelu,
+        Activation::GeluTanh,
+        Activation::Tanh,
+    ] {
         let got = run_all(&Activate { x: &x, activation }, "activation");
         for (&x, &got) in x.iter().zip(&got) {
             let want = activation::reference(x, activation);
@@ -131,6 +139,49 @@ pub fn activations() {
             assert!((got - want).abs() <= tolerance, "{activation:?} of {x}: {got}, not {want}");
         }
     }
+}
+
+struct Pool<'a> {
+    hidden: &'a [f32],
+    columns: usize,
+    rows: &'a [Range<usize>],
+    pooling: Pooling,
+}
+
+impl Run for Pool<'_> {
+    fn run<L: Lanes>(&self, cpu: &mut Cpu<L>) -> Vec<f32> {
+        let hidden = cpu.upload(self.hidden.len() / self.columns, self.columns, self.hidden);
+        let pooled = cpu.pool(&hidden, self.rows, self.pooling);
+        assert_eq!(cpu.shape(&pooled), (self.rows.len(), self.columns));
+        read(cpu, &pooled).unwrap()
+    }
+}
+
+pub fn pooling() {
+    let hidden = [1.0, -8.0, 2.0, -2.0, 6.0, -5.0, 0.5, 0.25];
+    let rows = [0..3, 3..4, 4..4];
+    for (pooling, want) in [
+        (Pooling::Mean, [3.0, -5.0, 0.5, 0.25, 0.0, 0.0]),
+        (Pooling::First, [1.0, -8.0, 0.5, 0.25, 0.0, 0.0]),
+        (Pooling::Max, [6.0, -2.0, 0.5, 0.25, 0.0, 0.0]),
+    ] {
+        let run = Pool { hidden: &hidden, columns: 2, rows: &rows, pooling };
+        assert_eq!(run_all(&run, "by hand"), want);
+    }
+    let mut random = Random::new(14);
+    for pooling in [Pooling::Mean, Pooling::First, Pooling::Max] {
+        let (columns, first, second) =
+            (random.between(1, 40), random.between(1, 9), random.between(1, 9));
+        let hidden = random.floats((first + second) * columns);
+        let rows = [0..first, first..first + second];
+        let run = Pool { hidden: &hidden, columns, rows: &rows, pooling };
+        let want = pool_op::reference(&hidden, columns, &rows, pooling);
+        assert_close(&run_all(&run, "pooling"), &want, FLOAT_TOLERANCE, "pooling");
+    }
+    let mut cpu = Cpu::<Native>::new();
+    let hidden = cpu.zeros(3, 2);
+    let pooled = cpu.pool(&hidden, &[1..4], Pooling::Mean);
+    assert!(read(&mut cpu, &pooled).is_err());
 }
 
 struct Ssru<'a> {

@@ -143,7 +143,12 @@ impl<'a> Description<'a> {
 
     fn spec(&self) -> Result<DecoderSpec> {
         let positions = if self.family.learned_positions {
-            Positions::Learned { table: "position_embd.weight".to_owned(), len: self.context_len }
+            Positions::Learned {
+                table: "position_embd.weight".to_owned(),
+                first: 0,
+                len: self.context_len,
+                segments: None,
+            }
         } else {
             Positions::None
         };
@@ -165,6 +170,7 @@ impl<'a> Description<'a> {
                 norm: self.family.norm,
                 norm_eps: self.norm_eps,
             },
+            relative: None,
             embedding: "token_embd.weight".to_owned(),
             vocab_size: self.vocab_size,
             embedding_norm: None,

@@ -198,6 +198,7 @@ impl<'a> Options<'a> {
             norm(&name, suffix)
         });
         Ok(StackSpec {
+            relative: None,
             config: StackConfig {
                 hidden_size: self.hidden_size,
                 num_heads: self.num_heads,
@@ -346,6 +347,7 @@ impl Embeddings {
         let missing = |name: &str| Error::MissingTensor {
             file: file.name().to_owned(),
             tensors: vec![name.to_owned()],
+            extra: Vec::new(),
         };
         let (source, target) = match table("Wemb")? {
             Some(shared) => {

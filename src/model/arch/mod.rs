@@ -1,5 +1,7 @@
 //! One file an architecture: its configuration and tensor names mapped to a description, and nothing else.
 
+#[cfg(feature = "encoder")]
+pub mod encoders;
 mod families;
 pub mod gguf;
 pub mod marian;

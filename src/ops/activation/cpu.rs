@@ -10,7 +10,9 @@ use std::f32::consts::FRAC_1_SQRT_2;
 pub(crate) fn finish(activation: Activation) -> Finish {
     match activation {
         Activation::Relu => Finish::Relu,
-        Activation::Swish | Activation::Gelu | Activation::GeluTanh => Finish::Store,
+        Activation::Swish | Activation::Gelu | Activation::GeluTanh | Activation::Tanh => {
+            Finish::Store
+        }
     }
 }
 
@@ -20,6 +22,7 @@ pub(crate) fn activate<L: Lanes>(values: &mut [f32], activation: Activation) {
         Activation::Relu => {}
         Activation::Swish => math::map::<L>(values, swish::<L>),
         Activation::GeluTanh => math::map::<L>(values, gelu_tanh::<L>),
+        Activation::Tanh => math::map::<L>(values, math::tanh::<L>),
         // No model here spends its time in it: the error function of a library, one value after the other.
         Activation::Gelu => {
             values.iter_mut().for_each(|x| *x *= 0.5 * (1.0 + libm::erff(*x * FRAC_1_SQRT_2)))

@@ -17,6 +17,7 @@ pub fn reference(x: f32, activation: Activation) -> f32 {
                 (2.0 / std::f64::consts::PI).sqrt() * (wide + 0.044715 * wide * wide * wide);
             (0.5 * wide * (1.0 + libm::tanh(inner))) as f32
         }
+        Activation::Tanh => libm::tanh(wide) as f32,
         Activation::Gelu => (wide * 0.5 * (1.0 + libm::erf(wide * FRAC_1_SQRT_2))) as f32,
     }
 }

@@ -80,7 +80,8 @@ impl Part<'_> {
                 let position = segment.past_len.saturating_add(row - segment.query_rows.start);
                 let keys = args.mask.visible_keys(position, segment.kv_rows.len());
                 let kv_rows = first + keys.start..first + keys.end;
-                let query = Query { args, kv, row, keys: kv_rows };
+                let offset = keys.start as isize - position as isize;
+                let query = Query { args, kv, row, keys: kv_rows, offset };
                 let row = row - rows.start;
                 query.attend::<L>(scores, tile, &mut self.context[row * width..][..width]);
                 let padded = 4 * keys.len().div_ceil(4);
@@ -121,6 +122,8 @@ struct Query<'a> {
     row: usize,
     /// Rows of the keys and values.
     keys: Range<usize>,
+    /// Positions from the query to the first of the keys.
+    offset: isize,
 }
 
 /// Keys whose values are added to the contexts of all heads that share them before the next ones are: as many as a core's
@@ -144,7 +147,8 @@ impl Query<'_> {
         scores.clear();
         scores.resize(self.args.num_heads * fours, [f32::NEG_INFINITY; 4]);
         self.score::<L>(scores, tile);
-        for scores in scores.chunks_exact_mut(fours.max(1)) {
+        for (head, scores) in scores.chunks_exact_mut(fours.max(1)).enumerate() {
+            self.add_relative(head, scores.as_flattened_mut());
             if let Some(cap) = self.args.score_cap {
                 math::soft_cap::<L>(scores.as_flattened_mut(), cap);
             }
@@ -155,6 +159,20 @@ impl Query<'_> {
             math::softmax::<L>(scores);
         }
         self.mix::<L>(scores, tile, context);
+    }
+
+    /// Adds what the distances of the keys are worth to a head. What only translates does without.
+    fn add_relative(&self, head: usize, scores: &mut [f32]) {
+        let Some(relative) = self.args.relative.filter(|_| cfg!(feature = "encoder")) else {
+            return;
+        };
+        let reach = (relative.columns() / 2) as isize;
+        let first = usize::try_from(reach + self.offset).ok();
+        let row = relative.row(head).zip(first).and_then(|(row, first)| row.get(first..));
+        for (score, addend) in scores.iter_mut().zip(row.unwrap_or_default()).take(self.keys.len())
+        {
+            *score += addend;
+        }
     }
 
     /// Heads of the queries that look at the same keys.

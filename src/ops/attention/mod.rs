@@ -106,6 +106,10 @@ pub struct AttentionArgs<'a, T, C> {
     pub scale: f32,
     /// Scores become `cap · tanh(score / cap)` before the mask, which bounds them (Gemma Team 2024).
     pub score_cap: Option<f32>,
+    /// Added to the scores by the distance of key and query, after the scale: `[num_heads, 2 · reach + 1]`, for a key
+    /// so many positions after its query in column `reach` + that (relative positions, Shaw et al. 2018, Raffel et al.
+    /// 2020).
+    pub relative: Option<&'a T>,
     /// Which keys a query sees.
     pub mask: Mask,
     /// Heads whose weights are returned beside the result.
@@ -162,6 +166,16 @@ pub fn check<T, C>(
         fits(kv, args.k_column, kv_heads, keys.end)?;
         fits(kv, args.v_column, kv_heads, keys.end)?;
     }
+    if let Some((rows, columns)) = args.relative.map(&shape) {
+        let farthest = |segment: &AttentionSegment| {
+            let last = segment.past_len.saturating_add(segment.query_rows.len());
+            segment.kv_rows.len().max(last)
+        };
+        let needed = args.segments.iter().map(farthest).max().unwrap_or(0).max(1);
+        if rows != heads || columns.is_multiple_of(2) || columns / 2 < needed - 1 {
+            return Err(mismatch("relative positions", [heads, 2 * needed - 1], [rows, columns]));
+        }
+    }
     fits(shape(args.q.tensor), args.q.column, heads, next_row)?;
     let (query_rows, _) = shape(args.q.tensor);
     if query_rows != next_row {
@@ -170,7 +184,7 @@ pub fn check<T, C>(
     Ok(longest)
 }
 
-/// For every query row and head: `scores[j] = scale · Σ_d q[d] · k[j, d]`, capped, over the visible keys j,
+/// For every query row and head: `scores[j] = scale · Σ_d q[d] · k[j, d] + relative[j − i]`, capped, over the visible keys j,
 /// `probs = softmax(scores)`, `y[d] = Σ_j probs[j] · v[j, d]`, in double precision; and the probs of the heads asked
 /// for. `values` gives the values and the number of columns of a tensor; caches are tensors here.
 pub fn reference<T>(
@@ -198,7 +212,12 @@ pub fn reference<T>(
                     let products = (0..args.head_dim)
                         .map(|d| at(args.q.tensor, row, q0 + d) * at(kv, key, k0 + d));
                     let visible = args.mask.visible(segment.past_len + i, j);
-                    let score = products.sum::<f64>() * f64::from(args.scale);
+                    let relative = args.relative.map_or(0.0, |relative| {
+                        let (_, columns) = values(relative);
+                        let position = segment.past_len + i;
+                        at(relative, head, columns / 2 + j - position)
+                    });
+                    let score = products.sum::<f64>() * f64::from(args.scale) + relative;
                     let score = args.score_cap.map_or(score, |cap| {
                         let cap = f64::from(cap);
                         cap * libm::tanh(score / cap)
