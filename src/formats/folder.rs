@@ -63,6 +63,23 @@ impl ModelFolder {
         Config::read(path, &self.bytes(path)?).map(Some)
     }
 
+    /// The objects of a file of JSON that holds a list of them; nothing if there is no such file.
+    ///
+    /// # Errors
+    /// [`Error::Format`] for anything else; errors of the source.
+    pub fn configs(&self, path: &str) -> Result<Option<Vec<Config>>> {
+        if !self.has(path) {
+            return Ok(None);
+        }
+        let wrong = || Error::format(path, 0, "JSON that is no list of objects");
+        let Value::Array(list) = json(path, 0, &self.bytes(path)?)? else { return Err(wrong()) };
+        let object = |value| match value {
+            Value::Object(values) => Some(Config { file: path.to_owned(), values }),
+            _ => None,
+        };
+        list.into_iter().map(object).collect::<Option<_>>().map(Some).ok_or_else(wrong)
+    }
+
     /// As [`ModelFolder::config`], of a file that must be there.
     ///
     /// # Errors

@@ -1,4 +1,6 @@
 //! What users ask for: text in, text out.
 
+#[cfg(feature = "encoder")]
+pub mod encoding;
 pub mod text_generation;
 pub mod translation;
