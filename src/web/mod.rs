@@ -4,6 +4,8 @@
 
 mod blob_file;
 mod clock;
+#[cfg(feature = "encoder")]
+mod encoder;
 mod error;
 mod options;
 #[cfg(feature = "text")]
@@ -15,6 +17,8 @@ mod translation;
 use wasm_bindgen::prelude::wasm_bindgen;
 
 pub use blob_file::BlobFile;
+#[cfg(feature = "encoder")]
+pub use encoder::{EncoderJob, EncoderModel};
 #[cfg(feature = "text")]
 pub use text::{ScoreJob, TextJob, TextModel, TextSession};
 pub use threads::{lose_thread, serve_thread};

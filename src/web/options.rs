@@ -1,6 +1,8 @@
 //! Options from JavaScript objects. A name that is not known is an error that names it.
 
 use super::error::invalid;
+#[cfg(feature = "encoder")]
+use crate::tasks::encoding::{self, EmbeddingOptions, Pooling, TooLong};
 #[cfg(feature = "text")]
 use crate::tasks::text_generation::{self, GenerationOptions, KvCache};
 use crate::tasks::translation::{DecodingOptions, LoadOptions, Precision};
@@ -39,6 +41,53 @@ pub fn text_load_options(options: &JsValue) -> Result<text_generation::LoadOptio
         Ok(())
     })?;
     Ok(load)
+}
+
+/// `{ precision }`.
+#[cfg(feature = "encoder")]
+pub fn encoder_load_options(options: &JsValue) -> Result<encoding::LoadOptions, JsValue> {
+    load_options(options).map(|load| encoding::LoadOptions { precision: load.precision })
+}
+
+/// How a call of an encoder goes.
+#[cfg(feature = "encoder")]
+#[derive(Default)]
+pub struct EncoderCall {
+    /// Of embeddings; what becomes of long texts is of every call.
+    pub embedding: EmbeddingOptions,
+    /// How many labels or tokens are wanted.
+    pub top: Option<usize>,
+}
+
+/// `{ pooling, normalize, tooLong, detail, topK }`.
+#[cfg(feature = "encoder")]
+pub fn encoder_call(options: &JsValue) -> Result<EncoderCall, JsValue> {
+    let mut call = EncoderCall::default();
+    each(options, |name, value| {
+        let text = value.as_string();
+        let embedding = &mut call.embedding;
+        match (name, text.as_deref()) {
+            ("pooling", Some("mean")) => embedding.pooling = Some(Pooling::Mean),
+            ("pooling", Some("cls")) => embedding.pooling = Some(Pooling::First),
+            ("pooling", Some("max")) => embedding.pooling = Some(Pooling::Max),
+            ("pooling", _) => return Err(invalid(name, "'mean', 'cls' or 'max' expected")),
+            ("normalize", _) => match value.as_bool() {
+                Some(normalize) => embedding.normalize = Some(normalize),
+                None => return Err(invalid(name, "true or false expected")),
+            },
+            ("tooLong", Some("truncate")) => embedding.too_long = TooLong::Truncate,
+            ("tooLong", Some("error")) => embedding.too_long = TooLong::Error,
+            ("tooLong", _) => return Err(invalid(name, "'truncate' or 'error' expected")),
+            ("detail", _) => embedding.tokens = value.is_truthy(),
+            ("topK", _) => match value.as_f64() {
+                Some(top) if top.fract() == 0.0 && top >= 1.0 => call.top = Some(top as usize),
+                _ => return Err(invalid(name, "a whole number above 0 expected")),
+            },
+            _ => return Err(invalid(name, "no such option")),
+        }
+        Ok(())
+    })?;
+    Ok(call)
 }
 
 fn precision(value: &JsValue) -> Result<Precision, JsValue> {

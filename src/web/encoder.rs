@@ -1,0 +1,256 @@
+//! Encoders for JavaScript: a loaded model, and jobs that are moved on in small steps.
+
+use super::blob_file::BlobFile;
+use super::clock::now;
+use super::error::{invalid, set, to_js};
+use super::options::{EncoderCall, encoder_call, encoder_load_options};
+use super::threads::pool;
+use crate::formats::ByteSource;
+use crate::tasks::encoding::{
+    self as task, Answer, Cpu, Embedded, Entity, Filled, Label, MaskFill, ModelFolder, Piece,
+    Precision, Task,
+};
+use crate::text::utf16::Utf16Index;
+use js_sys::{Array, Float32Array, Object, Reflect};
+use std::{ops::Range, rc::Rc};
+use wasm_bindgen::{JsValue, prelude::wasm_bindgen};
+
+/// A loaded encoder.
+#[wasm_bindgen]
+pub struct EncoderModel {
+    model: Rc<task::EncodingModel<Cpu>>,
+}
+
+#[wasm_bindgen]
+impl EncoderModel {
+    /// Loads files by their path in the model's folder, each `{ name, data }` with a `Blob` or `Uint8Array`. Options:
+    /// `{ precision }`.
+    ///
+    /// # Errors
+    /// An object `{ code, message, … }` that names the file or option at fault.
+    #[wasm_bindgen(constructor)]
+    pub fn new(files: &JsValue, options: &JsValue) -> Result<Self, JsValue> {
+        let options = encoder_load_options(options)?;
+        if !files.is_object() {
+            return Err(invalid("model", "files by their paths expected"));
+        }
+        let mut all: Vec<(String, Box<dyn ByteSource>)> = Vec::new();
+        for path in Reflect::own_keys(files)?.iter() {
+            let file = Reflect::get(files, &path)?;
+            let data = Reflect::get(&file, &JsValue::from_str("data"))?;
+            let path = path.as_string().unwrap_or_default();
+            let file = BlobFile::new(path.clone(), data).map_err(|error| to_js(&error))?;
+            all.push((path, Box::new(file)));
+        }
+        let folder = ModelFolder::new(all);
+        let model = task::EncodingModel::load(Cpu::with_pool(pool()), folder, options);
+        Ok(Self { model: Rc::new(model.map_err(|error| to_js(&error))?) })
+    }
+
+    /// `{ precision, architecture, tasks, dimensions, maxTokens, maskToken? }`; tasks are 'embed', 'classify', 'tag', 'fill'.
+    #[wasm_bindgen(getter)]
+    pub fn info(&self) -> Object {
+        let info = self.model.info();
+        let object = Object::new();
+        let is_int8 = info.precision == Precision::Int8;
+        set(&object, "precision", if is_int8 { "int8" } else { "float32" });
+        set(&object, "architecture", info.architecture.as_str());
+        let name = |task: &Task| match task {
+            Task::Embed => "embed",
+            Task::Classify => "classify",
+            Task::Tag => "tag",
+            Task::Fill => "fill",
+        };
+        let tasks = info.tasks.iter().map(|task| JsValue::from_str(name(task)));
+        set(&object, "tasks", tasks.collect::<Array>());
+        set(&object, "dimensions", info.dimensions as f64);
+        set(&object, "maxTokens", info.max_tokens as f64);
+        if let Some(token) = &info.mask_token {
+            set(&object, "maskToken", token.as_str());
+        }
+        object
+    }
+
+    /// `Token[]` of a text, without those that the model sees around it.
+    pub fn tokenize(&self, text: &str) -> Array {
+        tokens(&self.model.tokenizer().encode(text, None).pieces, text)
+    }
+
+    /// Begins to embed texts. Options: `{ pooling, normalize, tooLong, detail }`; with `detail` the answer has tokens.
+    ///
+    /// # Errors
+    /// An object `{ code, message, option }`.
+    pub fn embed(&self, texts: Vec<String>, options: &JsValue) -> Result<EncoderJob, JsValue> {
+        let EncoderCall { embedding, .. } = encoder_call(options)?;
+        let kept = if embedding.tokens { texts.clone() } else { Vec::new() };
+        Ok(EncoderJob { job: self.model.embed(texts, embedding), texts: kept })
+    }
+
+    /// Begins to label a text. Options: `{ topK, tooLong }`.
+    ///
+    /// # Errors
+    /// An object `{ code, message, option }`.
+    pub fn classify(&self, text: String, options: &JsValue) -> Result<EncoderJob, JsValue> {
+        let EncoderCall { embedding, top } = encoder_call(options)?;
+        let job = self.model.classify(text, top.unwrap_or(usize::MAX), embedding.too_long);
+        Ok(EncoderJob { job: job.map_err(|error| to_js(&error))?, texts: Vec::new() })
+    }
+
+    /// Begins to label the words of a text. Options: `{ tooLong }`.
+    ///
+    /// # Errors
+    /// An object `{ code, message, option }`.
+    #[wasm_bindgen(js_name = tagTokens)]
+    pub fn tag_tokens(&self, text: String, options: &JsValue) -> Result<EncoderJob, JsValue> {
+        let EncoderCall { embedding, .. } = encoder_call(options)?;
+        let texts = vec![text.clone()];
+        let job = self.model.tag(text, embedding.too_long);
+        Ok(EncoderJob { job: job.map_err(|error| to_js(&error))?, texts })
+    }
+
+    /// Begins to look for tokens for the gap of a text. Options: `{ topK, tooLong }`; five if nothing is said.
+    ///
+    /// # Errors
+    /// An object `{ code, message, option }`.
+    #[wasm_bindgen(js_name = fillMask)]
+    pub fn fill_mask(&self, text: String, options: &JsValue) -> Result<EncoderJob, JsValue> {
+        let EncoderCall { embedding, top } = encoder_call(options)?;
+        let texts = vec![text.clone()];
+        let job = self.model.fill(text, top.unwrap_or(5), embedding.too_long);
+        Ok(EncoderJob { job: job.map_err(|error| to_js(&error))?, texts })
+    }
+}
+
+/// Texts being encoded. Freed, it is aborted.
+#[wasm_bindgen]
+pub struct EncoderJob {
+    job: task::EncodingJob<Cpu>,
+    /// Those whose ranges the answer has.
+    texts: Vec<String>,
+}
+
+#[wasm_bindgen]
+impl EncoderJob {
+    /// Whether every text is done.
+    #[wasm_bindgen(getter)]
+    pub fn done(&self) -> bool {
+        self.job.is_done()
+    }
+
+    /// Texts that are done.
+    #[wasm_bindgen(getter)]
+    pub fn completed(&self) -> u32 {
+        self.job.completed() as u32
+    }
+
+    /// Works for about `budget_ms` milliseconds, at least one step.
+    ///
+    /// # Errors
+    /// An object `{ code, message, … }`; the job is of no use after it.
+    pub async fn step(&mut self, budget_ms: f64) -> Result<(), JsValue> {
+        let end = now() + budget_ms;
+        while !self.job.is_done() {
+            self.job.step().await.map_err(|error| to_js(&error))?;
+            if now() >= end {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Of an embedding `{ vectors, truncated, tokens? }`, `vectors` of all texts one after the other; else
+    /// `Classification`, `TaggedTokens` or `MaskFill` of the package.
+    ///
+    /// # Errors
+    /// An object `{ code: 'internal', … }` if the job is not done.
+    pub fn finish(self) -> Result<Object, JsValue> {
+        let Self { job, texts } = self;
+        let first = texts.first().map(String::as_str).unwrap_or_default();
+        Ok(match job.finish().map_err(|error| to_js(&error))? {
+            Answer::Embeddings(embedded) => embeddings(&embedded, &texts),
+            Answer::Classification(answer) => {
+                let object = Object::new();
+                set(&object, "labels", answer.labels.iter().map(label).collect::<Array>());
+                set(&object, "truncated", answer.truncated);
+                object
+            }
+            Answer::Tagged(answer) => {
+                let index = Utf16Index::new(first);
+                let entities = answer.entities.iter();
+                let entities = entities.map(|entity| self::entity(entity, first, &index));
+                let object = Object::new();
+                set(&object, "entities", entities.collect::<Array>());
+                set(&object, "truncated", answer.truncated);
+                object
+            }
+            Answer::Filled(answer) => filled(&answer, first),
+        })
+    }
+}
+
+fn embeddings(embedded: &Embedded, texts: &[String]) -> Object {
+    let object = Object::new();
+    set(&object, "vectors", Float32Array::from(embedded.vectors.as_slice()));
+    let truncated = embedded.truncated.iter().map(|truncated| JsValue::from_bool(*truncated));
+    set(&object, "truncated", truncated.collect::<Array>());
+    if !texts.is_empty() {
+        let tokens = embedded.tokens.iter().zip(texts);
+        let tokens = tokens.map(|(pieces, text)| self::tokens(pieces, text));
+        set(&object, "tokens", tokens.collect::<Array>());
+    }
+    object
+}
+
+/// `Token[]`, without those around the text.
+fn tokens(pieces: &[Piece], text: &str) -> Array {
+    let index = Utf16Index::new(text);
+    let own = pieces.iter().filter(|piece| piece.word.is_some());
+    own.map(|piece| {
+        let part = text.get(piece.range.clone()).unwrap_or_default();
+        token(piece.id, part, &piece.range, &index)
+    })
+    .collect()
+}
+
+fn token(id: u32, text: &str, range: &Range<usize>, index: &Utf16Index) -> Object {
+    let object = Object::new();
+    set(&object, "id", id);
+    set(&object, "text", text);
+    set(&object, "range", ends(range, index));
+    object
+}
+
+fn ends(range: &Range<usize>, index: &Utf16Index) -> Array {
+    Array::of2(&index.offset(range.start).into(), &index.offset(range.end).into())
+}
+
+fn label(label: &Label) -> Object {
+    let object = Object::new();
+    set(&object, "label", label.label.as_str());
+    set(&object, "score", label.score);
+    object
+}
+
+fn entity(entity: &Entity, text: &str, index: &Utf16Index) -> Object {
+    let object = Object::new();
+    set(&object, "label", entity.label.as_str());
+    set(&object, "score", entity.score);
+    set(&object, "text", text.get(entity.range.clone()).unwrap_or_default());
+    set(&object, "range", ends(&entity.range, index));
+    object
+}
+
+fn filled(answer: &MaskFill, text: &str) -> Object {
+    let index = Utf16Index::new(text);
+    let candidate = |filled: &Filled| {
+        let object = Object::new();
+        set(&object, "token", token(filled.id, &filled.token, &answer.range, &index));
+        set(&object, "score", filled.score);
+        set(&object, "text", filled.text.as_str());
+        object
+    };
+    let object = Object::new();
+    set(&object, "candidates", answer.candidates.iter().map(candidate).collect::<Array>());
+    set(&object, "truncated", answer.truncated);
+    object
+}
