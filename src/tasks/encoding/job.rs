@@ -242,7 +242,7 @@ impl<O: Ops + Clone> EncodingJob<O> {
 }
 
 /// What the head gives, row after row.
-async fn scores<O: Ops>(
+async fn scores<O: Ops + Clone>(
     model: &EncodingModel<O>,
     ops: &mut O,
     hidden: &O::Tensor,

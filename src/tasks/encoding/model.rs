@@ -80,8 +80,7 @@ impl<O: Ops + Clone> EncodingModel<O> {
         let LoadOptions { precision } = options;
         let config = folder.required_config("config.json")?;
         // What is quick to find wrong comes before what takes long.
-        let tokenizer =
-            JsonTokenizer::read("tokenizer.json", &folder.bytes("tokenizer.json")?)?;
+        let tokenizer = JsonTokenizer::read("tokenizer.json", &folder.bytes("tokenizer.json")?)?;
         let tensors = SafetensorsFolder::open(&mut folder, "")?;
         let spec = arch::encoders::describe(&config, &tensors)?;
         if tokenizer.vocab_size() > spec.stack.vocab_size {
@@ -133,11 +132,7 @@ fn task_of(head: &HeadSpec) -> Task {
 
 /// Tokens that are looked at: as sentence-transformers was told, else as the tokenizer was, but never more than there are
 /// positions.
-fn max_tokens(
-    folder: &ModelFolder,
-    tokenizer: &JsonTokenizer,
-    positions: usize,
-) -> Result<usize> {
+fn max_tokens(folder: &ModelFolder, tokenizer: &JsonTokenizer, positions: usize) -> Result<usize> {
     let read = |file: &str, key: &str| match folder.config(file)? {
         // Where there is no limit, a number of thirty digits stands for it.
         Some(config) => Ok(config.get(key).and_then(Value::as_f64)),

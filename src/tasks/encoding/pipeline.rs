@@ -59,15 +59,16 @@ impl<O: Ops> Pipeline<O> {
                     let spec = dense(&folder.required_config(&file)?)?;
                     if spec.linear.in_features != pipeline.dimensions {
                         let (got, expected) = (spec.linear.in_features, pipeline.dimensions);
-                        let what = format!("in_features is {got}, what comes before has {expected}");
+                        let what =
+                            format!("in_features is {got}, what comes before has {expected}");
                         return Err(unsupported(&file, what));
                     }
                     pipeline.dimensions = spec.linear.out_features;
                     let tensors = SafetensorsFolder::open(folder, &path)?;
                     let spec = with_bias(spec, &tensors);
-                    pipeline.dense.push(Encoder::load_dense(
-                        ops, &tensors, &spec, config, precision,
-                    )?);
+                    pipeline
+                        .dense
+                        .push(Encoder::load_dense(ops, &tensors, &spec, config, precision)?);
                 }
             }
         }
@@ -85,7 +86,11 @@ fn steps(folder: &ModelFolder) -> Result<Vec<Step>> {
     let Some(modules) = folder.configs(MODULES)? else {
         // Some repositories have the step without the list.
         let alone = "1_Pooling/config.json";
-        return Ok(folder.has(alone).then(|| Step::Pooling(alone.to_owned())).into_iter().collect());
+        return Ok(folder
+            .has(alone)
+            .then(|| Step::Pooling(alone.to_owned()))
+            .into_iter()
+            .collect());
     };
     let mut steps = Vec::new();
     for module in &modules {
@@ -123,9 +128,9 @@ fn pooling(config: &Config) -> Result<Pooling> {
     let known = "known: mean, cls, max";
     if let Some(name) = config.string("pooling_mode")? {
         let way = WAYS.iter().find(|(_, way, _)| *way == name);
-        return way.map(|(_, _, pooling)| *pooling).ok_or_else(|| {
-            unsupported(config.file(), format!("pooling_mode '{name}'; {known}"))
-        });
+        return way
+            .map(|(_, _, pooling)| *pooling)
+            .ok_or_else(|| unsupported(config.file(), format!("pooling_mode '{name}'; {known}")));
     }
     for key in [
         "pooling_mode_mean_sqrt_len_tokens",

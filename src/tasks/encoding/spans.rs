@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 use crate::ops::Ops;
 use crate::text::json_tokenizer::{Encoding, Piece};
 
-impl<O: Ops> EncodingModel<O> {
+impl<O: Ops + Clone> EncodingModel<O> {
     pub(super) fn classification(
         &self,
         mut scores: Vec<f32>,
@@ -83,7 +83,9 @@ impl<O: Ops> EncodingModel<O> {
                 format!("there is no {mask} in the part of the text that the model looks at")
             }
             (Some(mask), None) => format!("the text has no gap: write {mask} where one is"),
-            (Some(mask), Some(_)) => format!("the text has more than one {mask}; one gap is filled"),
+            (Some(mask), Some(_)) => {
+                format!("the text has more than one {mask}; one gap is filled")
+            }
         };
         Err(Error::InvalidArgument { option: "text", what })
     }
@@ -127,13 +129,20 @@ struct Group {
 fn goes_on(text: &str, last: &Piece, piece: &Piece) -> bool {
     let inside = |piece: &Piece| text.get(piece.range.clone()).unwrap_or_default();
     let is_part = |letter: Option<char>| letter.is_none_or(|letter| !is_punctuation(letter));
-    last.word == piece.word
+    let is_one_word = last.word == piece.word
         && is_part(inside(last).chars().next_back())
-        && is_part(inside(piece).chars().next())
+        && is_part(inside(piece).chars().next());
+    // Tokens may be parts of one character.
+    is_one_word || last.range == piece.range
 }
 
+/// Of ASCII, of Unicode's general punctuation (but for the joiners) and of the Chinese, Japanese and full-width kind.
 fn is_punctuation(letter: char) -> bool {
-    !letter.is_alphanumeric() && !matches!(letter, '\u{300}'..='\u{36f}' | '\u{200c}' | '\u{200d}')
+    let is_joiner = matches!(letter, '\u{200b}'..='\u{200f}');
+    let is_general = matches!(letter, '\u{2010}'..='\u{205e}' | '\u{3001}'..='\u{3011}');
+    let is_wide =
+        matches!(letter, '\u{ff01}'..='\u{ff0f}' | '\u{ff1a}'..='\u{ff20}' | '«' | '»' | '¡' | '¿');
+    !is_joiner && (letter.is_ascii_punctuation() || is_general || is_wide)
 }
 
 /// The range without white space at its ends, which some tokens have.

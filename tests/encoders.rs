@@ -1,0 +1,296 @@
+//! Encoders of every architecture and head against transformers, which loads the very same folders
+//! (`tests/fixtures/encoders/write.py`): ids, embeddings, labels, entities, fillings.
+#![cfg(not(target_arch = "wasm32"))]
+#![allow(clippy::unwrap_used, clippy::panic)] // as in any test
+
+mod support;
+
+use multihead::error::{Error, Result};
+use multihead::formats::{ByteSource, MemoryFile};
+use multihead::tasks::encoding::{
+    Answer, Cpu, Embedded, EmbeddingOptions, EncodingJob, EncodingModel, LoadOptions, ModelFolder,
+    Pooling, Precision, Task, TooLong,
+};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::rc::Rc;
+use support::{fixture, json};
+
+/// The first tokens of what transformers computes in float32 lie this near to ours.
+const TOLERANCE: f64 = 1e-3;
+
+type Files = BTreeMap<String, Vec<u8>>;
+
+fn read_folder(folder: &Path, prefix: &str, files: &mut Files) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = format!("{prefix}{}", path.file_name().unwrap().to_string_lossy());
+        if path.is_dir() {
+            read_folder(&path, &format!("{name}/"), files);
+        } else if name != "expected.json" {
+            files.insert(name, std::fs::read(&path).unwrap());
+        }
+    }
+}
+
+fn files(name: &str) -> Files {
+    let mut files = Files::new();
+    read_folder(&fixture(&format!("encoders/{name}")), "", &mut files);
+    files
+}
+
+fn load_files(files: Files, precision: Precision) -> Result<Rc<EncodingModel<Cpu>>> {
+    let source = |(name, bytes): (String, Vec<u8>)| {
+        (name.clone(), Box::new(MemoryFile::new(name, bytes)) as Box<dyn ByteSource>)
+    };
+    let folder = ModelFolder::new(files.into_iter().map(source));
+    EncodingModel::load(Cpu::new(), folder, LoadOptions { precision }).map(Rc::new)
+}
+
+fn load(name: &str) -> Rc<EncodingModel<Cpu>> {
+    load_files(files(name), Precision::Float32).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+fn run(mut job: EncodingJob<Cpu>) -> Result<Answer> {
+    while !job.is_done() {
+        pollster::block_on(job.step())?;
+    }
+    job.finish()
+}
+
+fn embed(
+    model: &Rc<EncodingModel<Cpu>>,
+    texts: &[&str],
+    options: EmbeddingOptions,
+) -> Result<Embedded> {
+    let texts = texts.iter().map(|text| (*text).to_owned()).collect();
+    match run(model.embed(texts, options))? {
+        Answer::Embeddings(embedded) => Ok(embedded),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn floats(value: &Value) -> Vec<f64> {
+    value.as_array().unwrap().iter().map(|x| x.as_f64().unwrap()).collect()
+}
+
+fn texts(expected: &Value) -> impl Iterator<Item = (&str, &Value)> {
+    expected["texts"].as_array().unwrap().iter().map(|text| (text["text"].as_str().unwrap(), text))
+}
+
+#[track_caller]
+fn assert_close(got: &[f32], want: &[f64], what: &str) {
+    assert_eq!(got.len(), want.len(), "{what}: length");
+    let scale = want.iter().fold(1.0f64, |scale, x| scale.max(x.abs()));
+    for (i, (got, want)) in got.iter().zip(want).enumerate() {
+        let difference = (f64::from(*got) - want).abs();
+        assert!(difference <= TOLERANCE * scale, "{what}: value {i} is {got}, expected {want}");
+    }
+}
+
+fn of_task(task: &str) -> Vec<(String, Value)> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(fixture("encoders")).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if path.is_dir() && name.ends_with(&format!("-{task}")) {
+            found.push((name, json(&path.join("expected.json"))));
+        }
+    }
+    assert_eq!(found.len(), 5, "an architecture each");
+    found
+}
+
+/// Bytes of the `end` code points before.
+fn byte(text: &str, characters: &Value) -> usize {
+    let count = characters.as_u64().unwrap() as usize;
+    text.char_indices().nth(count).map_or(text.len(), |(byte, _)| byte)
+}
+
+#[test]
+fn embeddings_are_those_of_transformers() {
+    for (name, expected) in of_task("embed") {
+        let model = load(&name);
+        let info = model.info();
+        assert_eq!(info.tasks[0], Task::Embed, "{name}");
+        assert_eq!(info.max_tokens as u64, expected["max_tokens"].as_u64().unwrap(), "{name}");
+        for (text, expected) in texts(&expected) {
+            let what = format!("{name}: {text:?}");
+            let bare = EmbeddingOptions {
+                normalize: Some(false),
+                tokens: true,
+                ..EmbeddingOptions::default()
+            };
+            let has_dense = name == "bert-embed";
+            if !has_dense {
+                for (key, pooling) in
+                    [("mean", Pooling::Mean), ("cls", Pooling::First), ("max", Pooling::Max)]
+                {
+                    let options = EmbeddingOptions { pooling: Some(pooling), ..bare };
+                    let got = embed(&model, &[text], options).unwrap();
+                    assert_close(&got.vectors, &floats(&expected[key]), &format!("{what}, {key}"));
+                }
+            }
+            let got =
+                embed(&model, &[text], EmbeddingOptions { tokens: true, ..Default::default() });
+            let got = got.unwrap();
+            let ids: Vec<u64> = got.tokens[0].iter().map(|piece| u64::from(piece.id)).collect();
+            let want: Vec<u64> =
+                expected["ids"].as_array().unwrap().iter().map(|id| id.as_u64().unwrap()).collect();
+            assert_eq!(ids, want, "{what}");
+            assert_eq!(got.truncated, [expected["truncated"].as_bool().unwrap()], "{what}");
+            if let Some(sentence) = expected.get("sentence") {
+                assert_close(&got.vectors, &floats(sentence), &what);
+            } else if let Some(unit) = expected.get("mean_normalized") {
+                let options = EmbeddingOptions { normalize: Some(true), ..bare };
+                let got = embed(&model, &[text], options).unwrap();
+                assert_close(&got.vectors, &floats(unit), &what);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_text_does_not_depend_on_its_batch() {
+    for (name, expected) in of_task("embed") {
+        for precision in [Precision::Float32, Precision::Int8] {
+            let model = load_files(files(&name), precision).unwrap();
+            let texts: Vec<&str> = texts(&expected).map(|(text, _)| text).collect();
+            let together = embed(&model, &texts, EmbeddingOptions::default()).unwrap();
+            let bits = |values: &[f32]| values.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+            let dimensions = model.info().dimensions;
+            for (text, vector) in texts.iter().zip(together.vectors.chunks(dimensions)) {
+                let alone = embed(&model, &[text], EmbeddingOptions::default()).unwrap();
+                assert_eq!(bits(&alone.vectors), bits(vector), "{name}: {text:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn labels_of_texts_are_those_of_transformers() {
+    for (name, expected) in of_task("classify") {
+        let model = load(&name);
+        for (text, expected_text) in texts(&expected) {
+            let job = model.classify(text.to_owned(), usize::MAX, TooLong::Truncate).unwrap();
+            let Answer::Classification(got) = run(job).unwrap() else { panic!("{name}") };
+            let labels: Vec<&str> = expected["labels"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|l| l.as_str().unwrap())
+                .collect();
+            let by_name =
+                |label: &&str| got.labels.iter().find(|got| got.label == **label).unwrap();
+            let scores: Vec<f32> = labels.iter().map(|label| by_name(label).score).collect();
+            assert_close(&scores, &floats(&expected_text["scores"]), &format!("{name}: {text:?}"));
+            assert!(got.labels.is_sorted_by(|a, b| a.score >= b.score), "{name}: {text:?}");
+            assert_eq!(got.truncated, expected_text["truncated"].as_bool().unwrap());
+        }
+    }
+}
+
+#[test]
+fn entities_are_those_of_the_pipeline() {
+    let mut compared = 0;
+    for (name, expected) in of_task("tag") {
+        let model = load(&name);
+        // With others than WordPiece the pipeline has punctuation take the label of the word that it stands at.
+        let is_word_piece = !name.contains("roberta");
+        let is_plain =
+            |text: &str| text.chars().all(|letter| letter.is_alphanumeric() || letter == ' ');
+        for (text, expected) in texts(&expected) {
+            if !is_word_piece && !is_plain(text) {
+                continue;
+            }
+            let job = model.tag(text.to_owned(), TooLong::Truncate).unwrap();
+            let Answer::Tagged(got) = run(job).unwrap() else { panic!("{name}") };
+            let want = expected["first"].as_array().unwrap();
+            let shown: Vec<_> = got
+                .entities
+                .iter()
+                .map(|entity| (&entity.label, &text[entity.range.clone()]))
+                .collect();
+            assert_eq!(got.entities.len(), want.len(), "{name}: {text:?}: {shown:?} {want:?}");
+            for (got, want) in got.entities.iter().zip(want) {
+                let (start, end) = (byte(text, &want["start"]), byte(text, &want["end"]));
+                let range = &text[start..end];
+                let trimmed = start + (range.len() - range.trim_start().len());
+                assert_eq!(got.label, want["label"].as_str().unwrap(), "{name}: {text:?}");
+                assert_eq!(got.range, trimmed..end, "{name}: {text:?}");
+                assert_close(&[got.score], &[want["score"].as_f64().unwrap()], &name);
+                compared += 1;
+            }
+        }
+    }
+    assert!(compared > 50, "{compared} entities");
+}
+
+#[test]
+fn fillings_are_those_of_the_pipeline() {
+    for (name, expected) in of_task("fill") {
+        let model = load(&name);
+        assert_eq!(model.info().mask_token.as_deref(), expected["mask_token"].as_str(), "{name}");
+        for (text, expected) in texts(&expected) {
+            let job = model.fill(text.to_owned(), 5, TooLong::Truncate).unwrap();
+            let Answer::Filled(got) = run(job).unwrap() else { panic!("{name}") };
+            let want = expected["top"].as_array().unwrap();
+            assert_eq!(got.candidates.len(), want.len());
+            for (got, want) in got.candidates.iter().zip(want) {
+                assert_eq!(u64::from(got.id), want["id"].as_u64().unwrap(), "{name}: {text:?}");
+                assert_close(&[got.score], &[want["score"].as_f64().unwrap()], &name);
+            }
+        }
+    }
+}
+
+#[test]
+fn int8_stays_near_float32() {
+    for (name, expected) in of_task("embed") {
+        let (float, int8) = (load(&name), load_files(files(&name), Precision::Int8).unwrap());
+        assert_eq!(
+            (float.info().precision, int8.info().precision),
+            (Precision::Float32, Precision::Int8)
+        );
+        let texts: Vec<&str> = texts(&expected).map(|(text, _)| text).collect();
+        let of = |model| embed(model, &texts, EmbeddingOptions::default()).unwrap().vectors;
+        let (a, b) = (of(&float), of(&int8));
+        let dimensions = float.info().dimensions;
+        for (a, b) in a.chunks(dimensions).zip(b.chunks(dimensions)) {
+            assert!(cosine(a, b) > 0.98, "{name}: {}", cosine(a, b));
+        }
+    }
+}
+
+fn cosine(a: &[f32], b: &[f32]) -> f64 {
+    let dot = |a: &[f32], b: &[f32]| -> f64 {
+        a.iter().zip(b).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum()
+    };
+    dot(a, b) / (dot(a, a) * dot(b, b)).sqrt()
+}
+
+#[test]
+fn what_is_asked_of_the_wrong_model_or_text_is_refused() {
+    let model = load("bert-classify");
+    let error = model.fill("x".to_owned(), 5, TooLong::Truncate).err().unwrap();
+    assert_eq!(error.code(), "invalid-argument");
+    assert!(
+        error.to_string().contains("ForMaskedLM") && error.to_string().contains("classify()"),
+        "{error}"
+    );
+    let model = load("bert-fill");
+    for (text, what) in [("no gap", "[MASK]"), ("[MASK] and [MASK]", "more than one")] {
+        let job = model.fill(text.to_owned(), 5, TooLong::Truncate).unwrap();
+        let error = run(job).unwrap_err();
+        assert!(error.to_string().contains(what), "{error}");
+        assert!(matches!(error, Error::InvalidArgument { option: "text", .. }));
+    }
+    let model = load("mpnet-embed");
+    let long = "word ".repeat(200);
+    let options = EmbeddingOptions { too_long: TooLong::Error, ..EmbeddingOptions::default() };
+    let error = embed(&model, &["short", &long], options).unwrap_err();
+    assert!(error.to_string().contains("text 1 of the list"), "{error}");
+    assert!(embed(&model, &["short", &long], EmbeddingOptions::default()).unwrap().truncated[1]);
+    assert_eq!(embed(&model, &[], options).unwrap(), Embedded::default());
+}
