@@ -6,45 +6,24 @@
 mod support;
 
 use multihead::error::{Error, Result};
-use multihead::formats::{ByteSource, MemoryFile};
 use multihead::tasks::encoding::{
-    Answer, Cpu, Embedded, EmbeddingOptions, EncodingJob, EncodingModel, LoadOptions, ModelFolder,
-    Pooling, Precision, Task, TooLong,
+    Answer, Cpu, Embedded, EmbeddingOptions, EncodingJob, EncodingModel, LoadOptions, Pooling,
+    Precision, Task, TooLong,
 };
 use serde_json::Value;
-use std::collections::BTreeMap;
-use std::path::Path;
 use std::rc::Rc;
+use support::encoders::{self, Files};
 use support::{fixture, json};
 
 /// The first tokens of what transformers computes in float32 lie this near to ours.
 const TOLERANCE: f64 = 1e-3;
 
-type Files = BTreeMap<String, Vec<u8>>;
-
-fn read_folder(folder: &Path, prefix: &str, files: &mut Files) {
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        let name = format!("{prefix}{}", path.file_name().unwrap().to_string_lossy());
-        if path.is_dir() {
-            read_folder(&path, &format!("{name}/"), files);
-        } else if name != "expected.json" {
-            files.insert(name, std::fs::read(&path).unwrap());
-        }
-    }
-}
-
 fn files(name: &str) -> Files {
-    let mut files = Files::new();
-    read_folder(&fixture(&format!("encoders/{name}")), "", &mut files);
-    files
+    encoders::files(&fixture(&format!("encoders/{name}")))
 }
 
 fn load_files(files: Files, precision: Precision) -> Result<Rc<EncodingModel<Cpu>>> {
-    let source = |(name, bytes): (String, Vec<u8>)| {
-        (name.clone(), Box::new(MemoryFile::new(name, bytes)) as Box<dyn ByteSource>)
-    };
-    let folder = ModelFolder::new(files.into_iter().map(source));
+    let folder = encoders::as_folder(files);
     EncodingModel::load(Cpu::new(), folder, LoadOptions { precision }).map(Rc::new)
 }
 

@@ -1,6 +1,8 @@
 //! What the native tests share: where fixtures, models and FLORES lie, and how to load them.
 #![allow(dead_code)] // each test file uses its part
 
+pub mod encoders;
+
 use multihead::backend::cpu::Cpu;
 use multihead::formats::{MemoryFile, gguf::GgufFile, marian::MarianFile};
 use multihead::model::EncoderDecoderSpec;
