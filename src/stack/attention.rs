@@ -14,6 +14,16 @@ use std::rc::Rc;
 /// Attention weights of the heads asked for, `[query rows · heads, longest kv_len]`.
 pub type HeadWeights<O> = Option<<O as Ops>::Tensor>;
 
+/// Who looks at what.
+pub struct Lookup<'a, O: Ops> {
+    /// The sequences.
+    pub segments: &'a [AttentionSegment],
+    /// What the distance of two positions is worth to each head, `[num_heads, 2 · reach + 1]`.
+    pub relative: Option<&'a O::Tensor>,
+    /// Heads whose weights are wanted.
+    pub weights_of: &'a [usize],
+}
+
 /// Which inputs the three projections share.
 enum Projections<O: Ops> {
     /// All: queries, keys, values side by side.
@@ -121,17 +131,14 @@ impl<O: Ops> MultiHeadAttention<O> {
     }
 
     /// Self-attention added to the stream. Without a cache every sequence (a segment) is complete; with one,
-    /// segment i has the newest tokens of cache i, and their keys and values are kept. `positions` has one a row;
-    /// `relative` is what distances are worth to each head, `[num_heads, 2 · reach + 1]`.
+    /// segment i has the newest tokens of cache i, and their keys and values are kept. `positions` has one a row.
     pub fn forward_self<'w>(
         &'w self,
         ops: &mut O,
         stream: &mut Residual<'w, O>,
-        segments: &[AttentionSegment],
+        lookup: Lookup<'_, O>,
         cache: Option<&mut LayerState<O>>,
         positions: &[usize],
-        relative: Option<&O::Tensor>,
-        weights_of: &[usize],
     ) -> Result<HeadWeights<O>> {
         let Projections::Fused(qkv) = &self.projections else {
             return Err(Error::Internal {
@@ -152,16 +159,16 @@ impl<O: Ops> MultiHeadAttention<O> {
         match cache {
             None => {
                 let kv = KeysValues::Tensors(std::slice::from_ref(&qkv));
-                self.attend(ops, stream, &qkv, (kv, q_width), segments, relative, weights_of)
+                self.attend(ops, stream, &qkv, (kv, q_width), lookup)
             }
             Some(LayerState::Kv(caches)) => {
-                for (cache, segment) in caches.iter_mut().zip(segments) {
+                for (cache, segment) in caches.iter_mut().zip(lookup.segments) {
                     for row in segment.query_rows.clone() {
                         ops.append_to_cache(cache, &qkv, row, q_width);
                     }
                 }
                 let kv = KeysValues::Caches(caches);
-                self.attend(ops, stream, &qkv, (kv, 0), segments, relative, weights_of)
+                self.attend(ops, stream, &qkv, (kv, 0), lookup)
             }
             Some(LayerState::Recurrent(_)) => {
                 Err(Error::Internal { what: "self-attention with a recurrent state".to_owned() })
@@ -175,14 +182,13 @@ impl<O: Ops> MultiHeadAttention<O> {
         ops: &mut O,
         stream: &mut Residual<'w, O>,
         cross: &[O::Tensor],
-        segments: &[AttentionSegment],
-        weights_of: &[usize],
+        lookup: Lookup<'_, O>,
     ) -> Result<HeadWeights<O>> {
         let Projections::Split { q, .. } = &self.projections else {
             return Err(Error::Internal { what: "cross-attention without queries".to_owned() });
         };
         let q = ops.project_qkv(stream, self.norms.before.as_ref(), q, None);
-        self.attend(ops, stream, &q, (KeysValues::Tensors(cross), 0), segments, None, weights_of)
+        self.attend(ops, stream, &q, (KeysValues::Tensors(cross), 0), lookup)
     }
 
     /// Looks up the queries, which are the first columns of `q`, in what has its keys start at a column; the values
@@ -193,24 +199,22 @@ impl<O: Ops> MultiHeadAttention<O> {
         stream: &mut Residual<'w, O>,
         q: &O::Tensor,
         (kv, k_column): (KeysValues<'_, O::Tensor, O::Cache>, usize),
-        segments: &[AttentionSegment],
-        relative: Option<&O::Tensor>,
-        weights_of: &[usize],
+        lookup: Lookup<'_, O>,
     ) -> Result<HeadWeights<O>> {
         let (context, weights) = ops.attention(&AttentionArgs {
             q: View { tensor: q, column: 0 },
             kv,
             k_column,
             v_column: k_column + self.kv_width(),
-            segments,
+            segments: lookup.segments,
             num_heads: self.num_heads,
             num_kv_heads: self.num_kv_heads,
             head_dim: self.head_dim,
             scale: self.scale,
             score_cap: self.score_cap,
-            relative,
+            relative: lookup.relative,
             mask: self.mask,
-            weights_of,
+            weights_of: lookup.weights_of,
         })?;
         let after = self.norms.after.as_ref();
         match (&self.out, &self.norms.output) {

@@ -1,7 +1,7 @@
 //! The block. Encoder-only, decoder-only and encoder–decoder models are made of it and of nothing else:
 //! the mask, the cross-attention and the positions are all that differs.
 
-use super::attention::{HeadWeights, MultiHeadAttention};
+use super::attention::{HeadWeights, Lookup, MultiHeadAttention};
 use super::kv_cache::LayerState;
 use super::load::Loader;
 use super::mlp::Mlp;
@@ -92,21 +92,17 @@ impl<O: Ops> Block<O> {
     ) -> Result<HeadWeights<O>> {
         match &self.mixer {
             Mixer::SelfAttention(attention) => {
-                attention.forward_self(
-                    ops,
-                    stream,
-                    input.segments,
-                    input.state,
-                    input.positions,
-                    input.relative,
-                    &[],
-                )?;
+                let (segments, relative) = (input.segments, input.relative);
+                let lookup = Lookup { segments, relative, weights_of: &[] };
+                attention.forward_self(ops, stream, lookup, input.state, input.positions)?;
             }
             Mixer::Ssru(ssru) => ssru.forward(ops, stream, input.state)?,
         }
         let mut weights = None;
         if let (Some(attention), Some((kv, segments))) = (&self.cross_attention, input.cross) {
-            weights = attention.forward_cross(ops, stream, kv, segments, input.cross_weights_of)?;
+            let weights_of = input.cross_weights_of;
+            let lookup = Lookup { segments, relative: None, weights_of };
+            weights = attention.forward_cross(ops, stream, kv, lookup)?;
         }
         self.mlp.forward(ops, stream);
         Ok(weights)

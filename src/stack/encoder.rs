@@ -39,7 +39,7 @@ impl<O: Ops> Encoder<O> {
         spec: &EncoderSpec,
         precision: Precision,
     ) -> Result<Self> {
-        let load = Loader::new(ops, file, precision);
+        let load = Loader::new(ops, file, precision).keeping_outliers();
         load.require(&spec.tensor_names())?;
         let stack = &spec.stack;
         let hidden_size = stack.config.hidden_size;
@@ -62,7 +62,7 @@ impl<O: Ops> Encoder<O> {
         config: &StackConfig,
         precision: Precision,
     ) -> Result<Dense<O>> {
-        Dense::load(&Loader::new(ops, file, precision), spec, config)
+        Dense::load(&Loader::new(ops, file, precision).keeping_outliers(), spec, config)
     }
 
     /// Tokens it can look at.

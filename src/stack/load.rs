@@ -36,6 +36,8 @@ pub struct Loader<'a, O: Ops> {
     ops: &'a O,
     file: &'a dyn TensorFile,
     precision: Precision,
+    /// Treatment of rows that meet int8 weights without a multiplier of their own.
+    int8_rows: ActivationQuant,
     /// Rotary positions that are loaded: most models have one kind for all blocks.
     rotaries: RefCell<Vec<(Rotary, Rc<O::Rotary>)>>,
 }
@@ -53,7 +55,13 @@ pub struct Norms<O: Ops> {
 impl<'a, O: Ops> Loader<'a, O> {
     /// Reads from `file` what `ops` packs.
     pub fn new(ops: &'a O, file: &'a dyn TensorFile, precision: Precision) -> Self {
-        Self { ops, file, precision, rotaries: RefCell::default() }
+        let int8_rows = ActivationQuant::PerRow;
+        Self { ops, file, precision, int8_rows, rotaries: RefCell::default() }
+    }
+
+    /// The same, with what is far from the rest of its row kept float32 where weights are int8.
+    pub fn keeping_outliers(self) -> Self {
+        Self { int8_rows: ActivationQuant::Near, ..self }
     }
 
     /// The device that it packs for.
@@ -110,10 +118,12 @@ impl<'a, O: Ops> Loader<'a, O> {
             let blocks = FileBlocks { file: self.file, tensor, kind };
             return Ok(Weights::Blocks { kind, bytes: BlockBytes::Stored(Rc::new(blocks)) });
         }
-        if self.wants_int8() && layout == MatrixLayout::OutIn && cfg!(feature = "blocks") {
-            if let Some(weights) = stored::int8_rows(self.file, tensor)? {
-                return Ok(weights);
-            }
+        let by_rows = cfg!(feature = "blocks") && layout == MatrixLayout::OutIn;
+        if by_rows
+            && self.wants_int8()
+            && let Some(weights) = stored::int8_rows(self.file, tensor)?
+        {
+            return Ok(weights);
         }
         match self.read(tensor)? {
             TensorData::F32(values) => Ok(floats(values)),
@@ -193,10 +203,10 @@ impl<'a, O: Ops> Loader<'a, O> {
         match self.precision {
             Precision::Int16Activations => return Ok(ActivationQuant::Wide),
             Precision::Int8AsMarian => {}
-            _ => return Ok(ActivationQuant::PerRow),
+            _ => return Ok(self.int8_rows),
         }
         let Some(name) = names.iter().find(|name| self.file.find(name).is_some()) else {
-            return Ok(ActivationQuant::PerRow);
+            return Ok(self.int8_rows);
         };
         match self.vector(name, 1)?.first() {
             Some(&multiplier) if multiplier.is_finite() && multiplier > 0.0 => {
@@ -243,7 +253,11 @@ impl<'a, O: Ops> Loader<'a, O> {
             Some(dtype) if dtype.block_len() > 1 => Stored::Blocks,
             _ => Stored::F32,
         };
-        self.activation(weights, &spec.activation_multiplier)
+        Ok(match self.activation(weights, &spec.activation_multiplier)? {
+            // The whole table is multiplied as it lies, where int16 costs no more.
+            ActivationQuant::Near => ActivationQuant::Wide,
+            other => other,
+        })
     }
 
     /// A normalisation over rows of `width`.

@@ -77,6 +77,15 @@ pub fn by_hand() {
     let rows = Project { parts: &[part], ..rows };
     assert_eq!(run_all(&rows, "by hand"), [-3.0, -6.5]);
 
+    // 79 ones and 100, which is more than 8 · √(10079 / 80) = 89.8: 79 · 2 + 100 · 3
+    let mut input = vec![1.0; 80];
+    input[50] = 100.0;
+    let mut weights = vec![2; 80];
+    weights[50] = 3;
+    let part = int8_part(weights, 1.0, None, ActivationQuant::Near, 1);
+    let near = Project { input: &input, in_features: 80, parts: &[part] };
+    assert_close(&run_all(&near, "by hand"), &[458.0], 1e-6, "by hand");
+
     // Int8 weights with a float32 input: 3 / 4 · 0.5 − 8 / 4 · 2
     let part = int8_part(vec![3, -8], 4.0, None, ActivationQuant::None, 1);
     let dequantized = Project { input: &[0.5, 2.0], in_features: 2, parts: &[part] };
@@ -117,6 +126,28 @@ pub fn random_shapes() {
         let got = run_all(&Project { input: &input, in_features, parts: &parts }, &what);
         // Sums are integers, or float32 added in the same order: nothing may differ.
         assert_eq!(got, reference(&input, in_features, &parts), "{what}");
+    }
+}
+
+pub fn outliers() {
+    let mut random = Random::new(15);
+    for _ in 0..60 {
+        let (in_features, rows) = (random.between(1, 200), random.between(1, 13));
+        let mut parts = random_parts(&mut random, in_features);
+        for part in &mut parts {
+            let values = random.bytes(part.out_features * in_features);
+            let multipliers = random.floats(part.out_features).iter().map(|x| 5.0 + x).collect();
+            part.weights = Weights::Int8 { values, multiplier: Multiplier::Rows(multipliers) };
+            part.activation = ActivationQuant::Near;
+        }
+        let mut input = random.floats(rows * in_features);
+        for _ in 0..random.below(3 * rows) {
+            let at = random.below(input.len());
+            input[at] *= 100.0;
+        }
+        let what = format!("{rows} rows, {in_features} features, {:?}", shapes(&parts));
+        let got = run_all(&Project { input: &input, in_features, parts: &parts }, &what);
+        assert_close(&got, &reference(&input, in_features, &parts), FLOAT_TOLERANCE, &what);
     }
 }
 

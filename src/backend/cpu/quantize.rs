@@ -7,6 +7,9 @@ use super::math;
 const ROUND: f32 = 12_582_912.0;
 const ROUND_BITS: i32 = 0x4b40_0000;
 
+/// Whether there are rows with outliers: translation does without.
+pub const OUTLIERS: bool = cfg!(feature = "encoder");
+
 /// How rows are brought to integers.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum RowQuant {
@@ -14,6 +17,8 @@ pub enum RowQuant {
     Static(f32),
     /// As `Static`, with `127 / max |x|` of each row.
     PerRow,
+    /// As `PerRow`, but for the [`Outliers`], which stay float32.
+    Near,
     /// To int16, with [`wide_limit`]` / max |x|` of each row.
     Wide,
 }
@@ -43,6 +48,40 @@ pub fn wide_limit(in_features: usize) -> f32 {
     products.min(32_767) as f32
 }
 
+/// Values farther from 0 than so many times the root of their row's mean square are outliers. Encoders have them in a few
+/// channels of the residual stream; scaled with them, the others of a row would lose several bits (Dettmers et al. 2022).
+const OUTLIER: f32 = 8.0;
+
+/// What is left out of rows of integers.
+#[derive(Debug, Default)]
+struct Outliers {
+    /// Column and value, row after row.
+    values: Vec<(usize, f32)>,
+    /// Where those of each row end.
+    ends: Vec<usize>,
+    /// A row without its own.
+    near: Vec<f32>,
+}
+
+impl Outliers {
+    /// Keeps those of a row; gives the row with zeros in their places.
+    fn take<'a, L: Lanes>(&'a mut self, row: &'a [f32]) -> &'a [f32] {
+        let squares = math::sum::<L>(row, 0.0, |x| L::mul(x, x));
+        let limit = OUTLIER * (squares / row.len() as f32).sqrt();
+        let mut near = row;
+        if greatest_magnitude::<L>(row) > limit {
+            self.near.clear();
+            self.near.extend_from_slice(row);
+            for (k, x) in self.near.iter_mut().enumerate().filter(|(_, x)| x.abs() > limit) {
+                self.values.push((k, std::mem::take(x)));
+            }
+            near = &self.near;
+        }
+        self.ends.push(self.values.len());
+        near
+    }
+}
+
 /// Quantised rows, in one form.
 #[derive(Debug, Default)]
 pub struct QuantizedRows {
@@ -56,6 +95,8 @@ pub struct QuantizedRows {
     row_sums: Vec<i32>,
     /// Chunks of a row, of whichever form.
     chunks: usize,
+    /// What the integers lack.
+    outliers: Outliers,
 }
 
 impl QuantizedRows {
@@ -70,6 +111,8 @@ impl QuantizedRows {
         let rows = input.len().checked_div(in_features).unwrap_or(0);
         self.row_scales.clear();
         self.row_sums.clear();
+        self.outliers.values.clear();
+        self.outliers.ends.clear();
         match form {
             RowForm::Words => {
                 self.chunks = in_features.div_ceil(8);
@@ -85,9 +128,15 @@ impl QuantizedRows {
         }
         let limit = if quant == RowQuant::Wide { wide_limit(in_features) } else { 127.0 };
         for (row, from) in input.chunks_exact(in_features).enumerate() {
+            let from = match quant {
+                RowQuant::Near if OUTLIERS => self.outliers.take::<L>(from),
+                _ => from,
+            };
             let (multiplier, scale) = match quant {
                 RowQuant::Static(multiplier) => (multiplier, 1.0),
-                RowQuant::PerRow | RowQuant::Wide => row_multiplier::<L>(from, limit),
+                RowQuant::PerRow | RowQuant::Near | RowQuant::Wide => {
+                    row_multiplier::<L>(from, limit)
+                }
             };
             self.row_scales.push(scale);
             let chunks = row * self.chunks..(row + 1) * self.chunks;
@@ -124,6 +173,15 @@ impl QuantizedRows {
         chunks.as_flattened().as_chunks::<4>().0
     }
 
+    /// The outliers of a row, by ascending column; of [`RowQuant::Near`] only.
+    #[inline(always)]
+    pub fn outliers(&self, row: usize) -> &[(usize, f32)] {
+        let Outliers { values, ends, .. } = &self.outliers;
+        let start = row.checked_sub(1).and_then(|before| ends.get(before)).copied();
+        let end = ends.get(row).copied().unwrap_or(0);
+        values.get(start.unwrap_or(0)..end).unwrap_or_default()
+    }
+
     /// Sum of a row's integers, wrapping; 0 of bytes.
     pub fn row_sum(&self, row: usize) -> i32 {
         self.row_sums.get(row).copied().unwrap_or(0)
@@ -135,15 +193,21 @@ impl QuantizedRows {
     }
 }
 
-/// The multiplier that brings the row's largest magnitude to `limit`, and its inverse; a row of zeros stays zero.
-pub fn row_multiplier<L: Lanes>(row: &[f32], limit: f32) -> (f32, f32) {
+/// The largest magnitude of a row.
+#[inline(always)]
+fn greatest_magnitude<L: Lanes>(row: &[f32]) -> f32 {
     let zero = L::splat(0.0);
     let mut lanes = [0.0; 4];
     let magnitudes = math::fold::<L>(row, 0.0, zero, |greatest, v| {
         L::pmax(L::pmax(greatest, v), L::sub(zero, v))
     });
     L::store(magnitudes, &mut lanes);
-    let greatest = lanes.into_iter().fold(0.0, |a, b| if a < b { b } else { a });
+    lanes.into_iter().fold(0.0, |a, b| if a < b { b } else { a })
+}
+
+/// The multiplier that brings the row's largest magnitude to `limit`, and its inverse; a row of zeros stays zero.
+pub fn row_multiplier<L: Lanes>(row: &[f32], limit: f32) -> (f32, f32) {
+    let greatest = greatest_magnitude::<L>(row);
     let multiplier = limit / greatest;
     if greatest > 0.0 && multiplier.is_finite() {
         (multiplier, 1.0 / multiplier)
@@ -285,6 +349,20 @@ mod tests {
         assert!((scale - 2.0 / 32767.0).abs() < 1e-12);
         assert_eq!(wide_limit(511), 32_767.0);
         assert_eq!(wide_limit(1536), 10_922.0); // 1536 · 128 · 10923 > 2^31
+    }
+
+    #[test]
+    fn outliers_are_set_aside() {
+        // 99 ones and 100: the mean square is 100.99, eight times its root 80.4.
+        let mut row = [1.0; 100];
+        row[37] = -100.0;
+        let mut rows = QuantizedRows::default();
+        rows.quantize::<Native>(&[row, [1.0; 100]].concat(), 100, RowQuant::Near, RowForm::Words);
+        assert_eq!(rows.outliers(0), [(37, -100.0)]);
+        assert_eq!(rows.outliers(1), []);
+        let values = rows.row_chunks(0).as_flattened();
+        assert_eq!((values[36], values[37], values[38]), (127, 0, 127));
+        assert_eq!(rows.row_scale(0), 1.0 / 127.0);
     }
 
     #[test]

@@ -52,6 +52,7 @@ pub(crate) fn row_quant(activation: ActivationQuant) -> Option<RowQuant> {
         ActivationQuant::None | ActivationQuant::PerGroup => None,
         ActivationQuant::Static(multiplier) => Some(RowQuant::Static(multiplier)),
         ActivationQuant::PerRow => Some(RowQuant::PerRow),
+        ActivationQuant::Near => Some(RowQuant::Near),
         ActivationQuant::Wide => Some(RowQuant::Wide),
     }
 }

@@ -156,6 +156,7 @@ pub fn reference_dot(
             return products.fold(0.0, |sum, product| sum + product);
         }
         ActivationQuant::Static(alpha) => (alpha, 1.0 / (alpha * multiplier)),
+        ActivationQuant::Near => return near_dot(x, values, multiplier),
         ActivationQuant::PerRow | ActivationQuant::Wide | ActivationQuant::PerGroup => {
             let greatest = x.iter().fold(0.0f32, |greatest, x| greatest.max(x.abs()));
             let alpha = if greatest > 0.0 { limit / greatest } else { 0.0 };
@@ -169,6 +170,26 @@ pub fn reference_dot(
         sum += q * i32::from(w);
     }
     sum as f32 * scale
+}
+
+/// [`reference_dot`] of [`ActivationQuant::Near`]: the row without what is farther than eight times the root of its mean
+/// square, as integers, and that as it is, in double precision.
+fn near_dot(x: &[f32], weights: &[i8], multiplier: f32) -> f32 {
+    let squares: f64 = x.iter().map(|&x| f64::from(x) * f64::from(x)).sum();
+    let limit = 8.0 * (squares / x.len() as f64).sqrt();
+    let is_near = |x: &&f32| f64::from(x.abs()) <= limit;
+    let greatest = x.iter().filter(is_near).fold(0.0f32, |greatest, x| greatest.max(x.abs()));
+    let alpha = if greatest > 0.0 { 127.0 / greatest } else { 0.0 };
+    let scale = if alpha > 0.0 { 1.0 / f64::from(alpha) } else { 0.0 };
+    let mut sum = 0.0;
+    for (x, &w) in x.iter().zip(weights) {
+        let rounded = match is_near(&x) {
+            true => f64::from((x * alpha).round_ties_even()) * scale,
+            false => f64::from(*x),
+        };
+        sum += rounded * f64::from(w) / f64::from(multiplier);
+    }
+    sum as f32
 }
 
 /// A row as products of blocks see it: each group of `size` rounded to integers of at most 127, but for values more than

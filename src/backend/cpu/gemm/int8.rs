@@ -3,7 +3,7 @@
 use super::quads::QuadBlocks;
 use super::{BLOCK, Eight, Floats, Output, Pairs, Tile, for_each_tile, in_blocks, pack};
 use crate::backend::cpu::lanes::Lanes;
-use crate::backend::cpu::quantize::{QuantizedRows, RowForm, RowQuant};
+use crate::backend::cpu::quantize::{OUTLIERS, QuantizedRows, RowForm, RowQuant};
 
 /// Longest row whose int32 sum cannot overflow: 132104 · 128 · 127 < 2^31.
 pub const MAX_IN_FEATURES: usize = 132_104;
@@ -167,7 +167,31 @@ fn add_products<L: Lanes, const R: usize, const B: usize>(
 pub(super) fn column_scale(quant: RowQuant, multiplier: f32) -> f32 {
     match quant {
         RowQuant::Static(alpha) => 1.0 / (alpha * multiplier),
-        RowQuant::PerRow | RowQuant::Wide => 1.0 / multiplier,
+        RowQuant::PerRow | RowQuant::Near | RowQuant::Wide => 1.0 / multiplier,
+    }
+}
+
+/// Adds to the products of one row with `B` blocks those of its outliers; `weights` gives the eight weights of a block
+/// that meet a column, and their scales.
+#[inline(always)]
+pub(super) fn add_outliers<'a, L: Lanes, const B: usize>(
+    products: &mut [[L::F32; 2]; B],
+    outliers: &[(usize, f32)],
+    weights: impl Fn(usize, usize) -> ([i16; BLOCK], &'a Floats),
+) {
+    if !OUTLIERS {
+        return;
+    }
+    for &(k, x) in outliers {
+        for (b, products) in products.iter_mut().enumerate() {
+            let (weights, scale) = weights(b, k);
+            let weights = weights.map(f32::from);
+            let (halves, _) = weights.as_chunks::<4>();
+            for ((product, weights), scale) in products.iter_mut().zip(halves).zip(&scale.0) {
+                let x = L::mul(L::splat(x), L::load(scale));
+                *product = L::add(*product, L::mul(x, L::load(weights)));
+            }
+        }
     }
 }
 
@@ -196,7 +220,7 @@ impl<L: Lanes> Tile<L> for Int8Tiles<'_> {
                 blocks.map(|block| &block[k]),
             );
         }
-        std::array::from_fn(|r| {
+        let mut products: [[[L::F32; 2]; B]; R] = std::array::from_fn(|r| {
             let row_scale = L::splat(self.input.row_scale(row + r));
             let offset = L::splat_i32(self.input.row_sum(row + r).wrapping_mul(128));
             std::array::from_fn(|b| {
@@ -208,7 +232,18 @@ impl<L: Lanes> Tile<L> for Int8Tiles<'_> {
                     L::mul(L::to_f32(sum_high), L::mul(row_scale, L::load(high))),
                 ]
             })
-        })
+        });
+        for (r, products) in products.iter_mut().enumerate() {
+            add_outliers::<L, B>(products, self.input.outliers(row + r), |b, k| {
+                let lanes = &blocks[b][k / 2].0;
+                let weights = std::array::from_fn(|c| {
+                    let both = lanes[2 * (c % 4) + k % 2];
+                    if c < 4 { (both & 0xff) - 128 } else { both >> 8 }
+                });
+                (weights, &self.scale[block + b])
+            });
+        }
+        products
     }
 }
 

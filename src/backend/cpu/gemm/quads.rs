@@ -1,5 +1,6 @@
 //! Int8 products by products of bytes, four at a time ([`crate::backend::cpu::lanes::ByteDot`]).
 
+use super::int8::add_outliers;
 use super::{BLOCK, Eight, Floats, Quads, Tile};
 use crate::backend::cpu::lanes::{ByteDot, Lanes};
 use crate::backend::cpu::quantize::QuantizedRows;
@@ -101,7 +102,7 @@ impl<L: Lanes> Tile<L> for QuadTiles<'_> {
                 }
             }
         }
-        std::array::from_fn(|r| {
+        let mut products: [[[L::F32; 2]; B]; R] = std::array::from_fn(|r| {
             let row_scale = L::splat(self.input.row_scale(row + r));
             std::array::from_fn(|b| {
                 let scale = &self.scale[block + b].0;
@@ -110,7 +111,16 @@ impl<L: Lanes> Tile<L> for QuadTiles<'_> {
                     L::mul(L::to_f32(sums[r][b][half]), scale)
                 })
             })
-        })
+        });
+        for (r, products) in products.iter_mut().enumerate() {
+            add_outliers::<L, B>(products, self.input.outliers(row + r), |b, k| {
+                let Eight(halves) = &blocks[b][k / 4];
+                let weights =
+                    std::array::from_fn(|c| i16::from(halves[c / 4][4 * (c % 4) + k % 4]));
+                (weights, &self.scale[block + b])
+            });
+        }
+        products
     }
 }
 
