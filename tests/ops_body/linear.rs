@@ -69,7 +69,8 @@ pub fn by_hand() {
         Weights::Int8 { values: vec![1, 2, -3, 5], multiplier: Multiplier::Rows(vec![1.0, 2.0]) };
     let part =
         LinearPart { weights, ..int8_part(Vec::new(), 1.0, None, ActivationQuant::PerRow, 2) };
-    let rows = Project { input: &[1.0, -2.0], in_features: 2, parts: &[part.clone()] };
+    let parts = [part.clone()];
+    let rows = Project { input: &[1.0, -2.0], in_features: 2, parts: &parts };
     let want = [-190.0 / 63.5, -827.0 / 127.0];
     assert_close(&run_all(&rows, "by hand"), &want, 1e-7, "by hand");
     // Not rounded: 1 − 4, (−3 − 10) / 2

@@ -180,7 +180,7 @@ pub fn pooling() {
     }
     let mut cpu = Cpu::<Native>::new();
     let hidden = cpu.zeros(3, 2);
-    let pooled = cpu.pool(&hidden, &[1..4], Pooling::Mean);
+    let pooled = cpu.pool(&hidden, &[0..1, 1..4], Pooling::Mean);
     assert!(read(&mut cpu, &pooled).is_err());
 }
 
