@@ -242,6 +242,70 @@ fn int8_stays_near_float32() {
     }
 }
 
+/// A float32 safetensors file with its matrices as int8 and a scale a row beside each, in the layout of compressed-tensors.
+fn quantised(bytes: &[u8]) -> Vec<u8> {
+    let length = u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
+    let head: Value = serde_json::from_slice(&bytes[8..8 + length]).unwrap();
+    let (mut entries, mut data) = (serde_json::Map::new(), Vec::new());
+    let mut add = |name: &str, dtype: &str, shape: &[u64], bytes: &[u8]| {
+        let offsets = [data.len(), data.len() + bytes.len()];
+        let entry = serde_json::json!({ "dtype": dtype, "shape": shape, "data_offsets": offsets });
+        entries.insert(name.to_owned(), entry);
+        data.extend_from_slice(bytes);
+    };
+    for (name, entry) in head.as_object().unwrap() {
+        let Some(dtype) = entry["dtype"].as_str() else { continue };
+        let number = |value: &Value| value.as_u64().unwrap();
+        let shape: Vec<u64> = entry["shape"].as_array().unwrap().iter().map(number).collect();
+        let at = |i: usize| 8 + length + number(&entry["data_offsets"][i]) as usize;
+        let own = &bytes[at(0)..at(1)];
+        if dtype != "F32" || shape.len() != 2 || name.contains("position") || name.contains("type")
+        {
+            add(name, dtype, &shape, own);
+            continue;
+        }
+        let floats = own.as_chunks::<4>().0.iter().map(|four| f32::from_le_bytes(*four));
+        let (mut codes, mut scales) = (Vec::new(), Vec::new());
+        for row in floats.collect::<Vec<_>>().chunks(shape[1] as usize) {
+            let scale = row.iter().fold(0.0f32, |most, x| most.max(x.abs())) / 127.0;
+            codes.extend(row.iter().map(|x| ((x / scale).round() as i8).cast_unsigned()));
+            scales.extend(scale.to_le_bytes());
+        }
+        add(name, "I8", &shape, &codes);
+        add(&format!("{name}_scale"), "F32", &[shape[0], 1], &scales);
+    }
+    let text = serde_json::to_vec(&entries).unwrap();
+    [&(text.len() as u64).to_le_bytes()[..], &text, &data].concat()
+}
+
+#[test]
+fn int8_files_are_as_near_as_what_is_quantised_on_loading() {
+    let expected = json(&fixture("encoders/bert-embed/expected.json"));
+    let texts: Vec<&str> = texts(&expected).map(|(text, _)| text).collect();
+    let mut files = files("bert-embed");
+    let file = quantised(&files["model.safetensors"]);
+    files.insert("model.safetensors".to_owned(), file);
+    let of_file = load_files(files.clone(), Precision::Auto).unwrap();
+    assert_eq!(of_file.info().precision, Precision::Int8);
+    let on_loading = load_files(self::files("bert-embed"), Precision::Int8).unwrap();
+    let expanded = load_files(files.clone(), Precision::Float32).unwrap();
+    let of = |model| embed(model, &texts, EmbeddingOptions::default()).unwrap().vectors;
+    let float = load("bert-embed");
+    let (a, b, float) = (of(&of_file), of(&on_loading), of(&float));
+    for (other, least) in [(&b, 0.999), (&float, 0.98), (&of(&expanded), 0.98)] {
+        for (a, b) in a.chunks(20).zip(other.chunks(20)) {
+            assert!(cosine(a, b) > least, "{}", cosine(a, b));
+        }
+    }
+    // Without a scale, a matrix of integers says nothing.
+    let name = b"0.attention.self.query.weight_scale";
+    let file = files.get_mut("model.safetensors").unwrap();
+    let at = file.windows(name.len()).position(|window| window == name).unwrap();
+    file[at + name.len() - 5] = b'x';
+    let error = load_files(files, Precision::Auto).map(|_| ()).unwrap_err();
+    assert!(error.to_string().contains("query.weight_scale"), "{error}");
+}
+
 fn cosine(a: &[f32], b: &[f32]) -> f64 {
     let dot = |a: &[f32], b: &[f32]| -> f64 {
         a.iter().zip(b).map(|(a, b)| f64::from(*a) * f64::from(*b)).sum()

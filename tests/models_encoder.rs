@@ -5,6 +5,7 @@
 
 mod support;
 
+use multihead::backend::cpu::lanes::Native;
 use multihead::tasks::encoding::{
     Answer, Cpu, EmbeddingOptions, EncodingModel, LoadOptions, Precision,
 };
@@ -75,6 +76,26 @@ fn cosines(precision: Precision) -> (f64, f64) {
     let least = cosines.iter().copied().fold(1.0, f64::min);
     println!("{precision:?}: mean {mean:.6}, least {least:.6}, {rate:.0} texts a second");
     (mean, least)
+}
+
+/// Bytes of the weights at each precision: those of the file, and a quarter of them with a scale a row.
+#[test]
+fn weights_are_in_memory_once() {
+    for (precision, weights) in [(Precision::Float32, 90_868_376u64), (Precision::Int8, 22_717_094)]
+    {
+        let folder = folder(&models().join("all-minilm-l6-v2"));
+        let mut model = None;
+        let memory = allocation_counter::measure(|| {
+            let options = LoadOptions { precision };
+            model = Some(EncodingModel::load(Cpu::<Native>::new(), folder, options).unwrap());
+        });
+        let (most, left) = (memory.bytes_max, memory.bytes_current);
+        println!(
+            "{precision:?}: {weights} bytes of weights, {most} while loading, {left} after it"
+        );
+        assert!(most as f64 <= 1.3 * weights as f64, "{most}");
+        drop(model);
+    }
 }
 
 #[test]

@@ -5,8 +5,11 @@ use crate::error::{Error, Result};
 use serde_json::{Map, Value};
 use std::{borrow::Cow, collections::BTreeMap};
 
-/// Longest file of JSON that is read as a whole: the longest vocabularies take some 20 MB.
+/// Longest vocabulary that is read: the longest take some 20 MB.
 const LONGEST: u64 = 256 << 20;
+
+/// Longest other JSON that is read: values take many times its length in memory.
+pub(super) const LONGEST_JSON: u64 = 8 << 20;
 
 /// Files by path, for example `config.json` and `1_Pooling/config.json`.
 #[derive(Default)]
@@ -38,7 +41,7 @@ impl ModelFolder {
         self.files.remove(path).ok_or_else(|| self.missing(path))
     }
 
-    /// All bytes of a short file.
+    /// All bytes of a file.
     ///
     /// # Errors
     /// [`Error::Unsupported`] if it is not there, [`Error::Format`] if it is far too long for what it is, errors of the
@@ -46,7 +49,7 @@ impl ModelFolder {
     pub fn bytes(&self, path: &str) -> Result<Cow<'_, [u8]>> {
         let file = self.files.get(path).ok_or_else(|| self.missing(path))?;
         if file.len() > LONGEST {
-            let what = format!("{} bytes of JSON, at most {LONGEST} are read", file.len());
+            let what = format!("{} bytes, at most {LONGEST} are read", file.len());
             return Err(Error::format(path, LONGEST, what));
         }
         file.read(0..file.len())
@@ -215,6 +218,10 @@ fn shown(value: &Value) -> String {
 
 /// The JSON in `bytes`, which stand at `start` in the file.
 pub(super) fn json(file: &str, start: u64, bytes: &[u8]) -> Result<Value> {
+    if bytes.len() as u64 > LONGEST_JSON {
+        let what = format!("{} bytes of JSON, at most {LONGEST_JSON} are read", bytes.len());
+        return Err(Error::format(file, start, what));
+    }
     serde_json::from_slice(bytes).map_err(|error| {
         // The line and column, as an offset.
         let lines = bytes.split_inclusive(|byte| *byte == b'\n');

@@ -2,11 +2,9 @@
 
 use super::OtherTensor;
 use crate::error::{Error, Result};
-use crate::formats::{ByteSource, DType, TensorInfo, folder::json};
+use crate::formats::folder::{LONGEST_JSON, json};
+use crate::formats::{ByteSource, DType, TensorInfo};
 use serde_json::{Map, Value};
-
-/// Longest head that is believed, as the format's own reader has it.
-const LONGEST: u64 = 100_000_000;
 
 /// The tensors that are read here and the others, in the order of their data.
 pub fn read(source: &dyn ByteSource) -> Result<(Vec<TensorInfo>, Vec<OtherTensor>)> {
@@ -17,10 +15,10 @@ pub fn read(source: &dyn ByteSource) -> Result<(Vec<TensorInfo>, Vec<OtherTensor
     }
     let length = source.read(0..8)?;
     let length = length.first_chunk().map_or(0, |eight| u64::from_le_bytes(*eight));
-    let end = length.checked_add(8).filter(|end| *end <= source.len() && length <= LONGEST);
+    let end = length.checked_add(8).filter(|end| *end <= source.len() && length <= LONGEST_JSON);
     let Some(end) = end else {
         let what = format!(
-            "a head of {length} bytes; the file has {} and a head at most {LONGEST}",
+            "a head of {length} bytes; the file has {} and a head at most {LONGEST_JSON}",
             source.len()
         );
         return Err(Error::format(file, 0, what));
