@@ -5,7 +5,7 @@ mod heads;
 
 use crate::error::{Error, Result};
 use crate::formats::safetensors::SafetensorsFolder;
-use crate::formats::{Config, TensorFile};
+use crate::formats::{Config, DType, TensorFile};
 use crate::model::{
     ActivationKind, AttentionSpec, BlockSpec, EncoderSpec, LinearSpec, MatrixLayout, MixerKind,
     MixerSpec, MlpSpec, NormKind, NormSpec, Positions, QkvSpec, RelativePositions, StackConfig,
@@ -222,8 +222,14 @@ impl<'a> Description<'a> {
     /// All tensors that are missing, and those of blocks that the configuration does not have.
     fn check_names(&self, spec: &EncoderSpec) -> Result<()> {
         let needed = spec.tensor_names();
-        let missing: Vec<&str> =
-            needed.iter().copied().filter(|name| self.file.find(name).is_none()).collect();
+        let has = |name: &str| self.file.find(name).is_some();
+        let is_int8 =
+            |name: &&&str| self.file.find(name).is_some_and(|tensor| tensor.dtype == DType::Int8);
+        // What int8 weights are multiplied by.
+        let scales = needed.iter().filter(is_int8).map(|name| format!("{name}_scale"));
+        let scales: Vec<String> = scales.filter(|name| !has(name)).collect();
+        let missing = needed.iter().copied().filter(|name| !has(name));
+        let missing: Vec<&str> = missing.chain(scales.iter().map(String::as_str)).collect();
         let other = self.file.others().find(|(_, other)| missing.contains(&other.name.as_str()));
         if let Some((file, other)) = other {
             return Err(Error::Tensor {
