@@ -20,7 +20,7 @@ use std::{
 
 pub const COMMAND: Subcommand = Subcommand {
     name: "bench",
-    arguments: "[translation|visit|quality|generation] [--no-build] …",
+    arguments: "[translation|visit|quality|generation|embedding] [--no-build] …",
     about: "measures speed and quality beside other packages",
     run,
 };
@@ -30,11 +30,15 @@ const OF_TRANSLATION: [&str; 7] =
     ["--pair", "--lines", "--runs", "--only", "--threads", "--variant", "--wait-minutes"];
 /// Those among them that are passed on to benches/generation.js.
 const OF_GENERATION: [&str; 4] = ["--runs", "--only", "--threads", "--wait-minutes"];
-const BENCHMARKS: [&str; 4] = ["translation", "visit", "quality", "generation"];
+/// Those among them that are passed on to benches/embedding.js.
+const OF_EMBEDDING: [&str; 5] = ["--lines", "--runs", "--only", "--threads", "--wait-minutes"];
+const BENCHMARKS: [&str; 5] = ["translation", "visit", "quality", "generation", "embedding"];
 /// Models of the benchmarks of translation.
 const MODELS: [&str; 2] = ["en-pt", "pt-en"];
 /// The model of the benchmark of generation.
 const LANGUAGE_MODEL: &str = "smollm2-135m-instruct";
+/// The model of the benchmark of embedding.
+const ENCODER: &str = "all-minilm-l6-v2";
 
 fn run(mut arguments: Arguments) -> Result<()> {
     let builds = !arguments.flag("--no-build");
@@ -53,7 +57,7 @@ fn run(mut arguments: Arguments) -> Result<()> {
     let flores = flores(&workspace)?;
     if builds {
         setup::set_up(&workspace, Purpose::Test)?;
-        let models = MODELS.iter().chain(&[LANGUAGE_MODEL]).map(|id| (*id).to_owned());
+        let models = MODELS.iter().chain(&[LANGUAGE_MODEL, ENCODER]).map(|id| (*id).to_owned());
         models::fetch(&workspace, &models.collect::<Vec<_>>())?;
         build::build(&workspace)?;
         println!("{}", npm::install(&workspace, &workspace.benches())?);
@@ -64,31 +68,39 @@ fn run(mut arguments: Arguments) -> Result<()> {
         run_command(script.args(given.iter().flatten()))?;
     }
     if wanted("visit") {
-        pack(&workspace)?;
+        pack(&workspace, &MODELS, &[])?;
         run_command(&mut node(&workspace, "visit", &origin, &flores))?;
     }
     if wanted("quality") {
         quality(&workspace, &origin, &flores)?;
     }
     if wanted("generation") {
-        println!("{}", peers::set_up(&workspace)?);
+        println!("{}", peers::LANGUAGE_MODEL.set_up(&workspace)?);
         let given = given.iter().filter(|[name, _]| OF_GENERATION.contains(&name.as_str()));
         let mut script = node(&workspace, "generation", &origin, &flores);
+        run_command(script.args(given.flatten()))?;
+    }
+    if wanted("embedding") {
+        println!("{}", peers::ENCODER.set_up(&workspace)?);
+        pack(&workspace, &[ENCODER], &["--int8"])?;
+        let given = given.iter().filter(|[name, _]| OF_EMBEDDING.contains(&name.as_str()));
+        let mut script = node(&workspace, "embedding", &origin, &flores);
         run_command(script.args(given.flatten()))?;
     }
     Ok(())
 }
 
-/// The models as the package's own command writes them for a site.
-fn pack(workspace: &Workspace) -> Result<()> {
+/// Models as the package's own command writes them for a site.
+fn pack(workspace: &Workspace, models: &[&str], options: &[&str]) -> Result<()> {
     let mut script = command("node");
     script
         .arg(workspace.package().join("dist/node/cli.js"))
         .args(["models", "add"])
-        .args(MODELS)
+        .args(models)
         .arg(packed(workspace))
         .arg("--from")
-        .arg(workspace.models());
+        .arg(workspace.models())
+        .args(options);
     run_command(&mut script)
 }
 

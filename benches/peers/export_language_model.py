@@ -1,8 +1,8 @@
 """Writes one GGUF model in the formats that the generation benchmark's peers are quickest on.
 
-usage: export.py MODEL.gguf OUT
+usage: export_language_model.py MODEL.gguf OUT
 
-OUT, a new folder, gets smollm2-q8_0.gguf, smollm2-q4_0.gguf and smollm2-onnx/ with onnx/model_quantized.onnx: the weights
+The folder OUT gets smollm2-q8_0.gguf, smollm2-q4_0.gguf and smollm2-onnx/ with onnx/model_quantized.onnx: the weights
 of MODEL.gguf, expanded to float32 and quantised again.
 """
 
@@ -68,7 +68,7 @@ def write_onnx(source: Path, target: Path) -> None:
 
 def main() -> None:
     source, out = map(Path, sys.argv[1:])
-    out.mkdir()
+    out.mkdir(parents=True, exist_ok=True)
     reader = GGUFReader(source)
     for quantised in (Q8_0, Q4_0):
         write_gguf(reader, out / f"smollm2-{quantised.name.lower()}.gguf", quantised)
