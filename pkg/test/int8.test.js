@@ -69,6 +69,10 @@ const KEPT = {
   /** @type {Tensor} */
   'encoder.relative_attention_bias.weight': ['F32', [2, 2], f32([1, 2, 3, 4])],
   /** @type {Tensor} */
+  'embeddings.position_embeddings.weight': ['F32', [2, 2], f32([5, 6, 7, 8])],
+  /** @type {Tensor} */
+  'embeddings.token_type_embeddings.weight': ['F32', [1, 2], f32([9, 10])],
+  /** @type {Tensor} */
   'embeddings.position_ids': ['I64', [1, 2], new Uint8Array(16)],
 };
 
@@ -88,7 +92,7 @@ test('matrices become integers with a factor a row, everything else stays', () =
     const [type, dims, data] = tensors.get(name) ?? [];
     assert.deepEqual([type, dims, Buffer.from(data ?? [])], [dtype, shape, Buffer.from(bytes)], name);
   }
-  assert.equal(tensors.size, 6);
+  assert.equal(tensors.size, 8);
   assert.deepEqual(quantised('model.safetensors', content), { content, added: [] }, 'twice is once');
 });
 

@@ -1,5 +1,5 @@
-// safetensors files with their matrices quantised: a quarter of the download. A matrix `X.weight` of a linear layer or an
-// embedding table, [rows, columns] of floats, becomes int8 with a factor for each row beside it: `X.weight_scale`, F32
+// safetensors files with their matrices quantised: a quarter of the download. A matrix `X.weight` of a linear layer or the
+// table of words, [rows, columns] of floats, becomes int8 with a factor for each row beside it: `X.weight_scale`, F32
 // [rows, 1]; a value is its integer times its row's factor. Everything else stays as it is.
 
 import { isRecord } from '../../catalogue.js';
@@ -98,10 +98,12 @@ function scaleOf(name: string): string {
   return `${name}_scale`;
 }
 
-/** Whether it is a matrix of floats by which something is multiplied, or that rows are taken from. */
+/** Small tables of what is added: to the words' rows, or to scores. */
+const ADDED = /position_embeddings|token_type_embeddings|attention_bias/;
+
+/** Whether it is a matrix of floats by which something is multiplied, or the table that words' rows are taken from. */
 function isMatrix({ name, dtype, shape }: Tensor): boolean {
-  // A table of what is added to scores is no such thing.
-  return shape.length === 2 && name.endsWith('.weight') && dtype in SIZES && !/attention_bias/.test(name);
+  return shape.length === 2 && name.endsWith('.weight') && dtype in SIZES && !ADDED.test(name);
 }
 
 /** Quantises a row; its factor. */
