@@ -2,7 +2,7 @@
 
 import { CALLS, LEAST_COSINE, RATIO_WANTED, VISIT_LIMIT, memoryLimit } from './encoders.js';
 import { spread } from './statistics.js';
-import { megabytes } from './table.js';
+import { kilobytes, megabytes } from './table.js';
 
 /** Figures of runs over so many sentences; of both, more is better. */
 export function figuresOf(runs, sentences) {
@@ -77,7 +77,7 @@ export function shortfalls({ compared, busy, engines, memory, visitBytes }) {
     .filter(({ weights, atEnd }) => !(atEnd <= memoryLimit(weights)))
     .map(
       ({ precision, weights, atEnd }) =>
-        `${precision}: ${megabytes(atEnd)} of wasm memory, at most ${megabytes(memoryLimit(weights))} wanted`,
+        `${precision}: ${kilobytes(atEnd)} of wasm memory, at most ${kilobytes(memoryLimit(weights))} wanted`,
     );
   const heavy =
     visitBytes !== undefined && !(visitBytes <= VISIT_LIMIT)

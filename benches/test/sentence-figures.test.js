@@ -94,7 +94,7 @@ test('what falls short is told, by CPU seconds where the machine is busy', () =>
   assert.deepEqual(shortfalls(bad), [
     'multihead float32: a cosine of 0.9900 to the reference, 0.9999 wanted',
     'transformers int8: a cosine of NaN to the reference, 0.98 wanted',
-    'int8: 14.0 MB of wasm memory, at most 13.0 MB wanted',
+    'int8: 14000 kB of wasm memory, at most 13000 kB wanted',
     'a first visit takes 26.0 MB, at most 25.0 MB wanted',
   ]);
 });
