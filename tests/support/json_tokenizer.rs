@@ -17,9 +17,15 @@ pub fn names() -> Vec<String> {
 /// A tokenizer, with the rules that its file leaves out put back.
 pub fn open(name: &str) -> JsonTokenizer {
     let text = std::fs::read_to_string(fixture(&format!("{FOLDER}/{name}.json"))).unwrap();
-    let empty = "\"precompiled_charsmap\":\"\"";
-    let text = text.replace(empty, &format!("\"precompiled_charsmap\":\"{}\"", charsmap()));
+    let text = with_charsmap(&text);
     JsonTokenizer::read(name, text.as_bytes()).unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// The file with the rules put where they are left out.
+pub fn with_charsmap(file: &str) -> String {
+    let key = "\"precompiled_charsmap\":";
+    let (empty, full) = (format!("{key}\"\""), format!("{key}\"{}\"", charsmap()));
+    file.replace(&empty, &full)
 }
 
 pub fn texts() -> Vec<String> {
@@ -33,6 +39,16 @@ pub fn expected(name: &str) -> Vec<String> {
     row.unwrap_or_else(|| panic!("no {name}")).split('\t').map(str::to_owned).collect()
 }
 
+/// The two digests of a text, as make.py has them: ids and places; those of 12 tokens, and the decoded text.
+pub fn digests(tokenizer: &JsonTokenizer, text: &str) -> String {
+    let whole = tokenizer.encode(text, None).pieces;
+    let short = tokenizer.encode(text, Some(12)).pieces;
+    let ids: Vec<u32> = whole.iter().map(|piece| piece.id).collect();
+    let written = [true, false].map(|skip| tokenizer.decode(&ids, skip)).concat();
+    let second = [numbers(&short), written.bytes().map(u32::from).collect()].concat();
+    [digest(&numbers(&whole)), digest(&second)].join(" ")
+}
+
 /// Ids, then start, end and word of each.
 pub fn numbers(pieces: &[Piece]) -> Vec<u32> {
     let ids = pieces.iter().map(|piece| piece.id);
@@ -43,7 +59,7 @@ pub fn numbers(pieces: &[Piece]) -> Vec<u32> {
 }
 
 /// Count of the numbers and FNV-1a over them, as the script has it.
-pub fn digest(numbers: &[u32]) -> String {
+fn digest(numbers: &[u32]) -> String {
     let bytes = numbers.iter().flat_map(|number| number.to_le_bytes());
     let hashed = bytes.fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| {
         (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3)

@@ -57,7 +57,8 @@ pub struct Piece {
     /// Its id.
     pub id: u32,
     /// Bytes of the source text that it comes from, whole characters; `0..0` for what was put around the text.
-    /// Ranges ascend, need not touch, and of tokens that come from the same character are the same.
+    /// Ranges ascend, need not touch, and of tokens that come from the same character are the same. An empty one
+    /// is white space that was put in and left out again; it may lie behind the next one's start.
     pub range: Range<usize>,
     /// Which stretch of the text it is from, counted from 0: a word of the pre-tokenizer's or an added token. `None`
     /// for what was put around the text.
