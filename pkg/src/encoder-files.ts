@@ -55,8 +55,11 @@ export function encoderFiles<File extends Named>(id: string, files: readonly Fil
   for (const [path, file] of there) {
     if (isBeside(path) || MODULE.test(path)) chosen.set(path, file);
   }
-  const missing = BESIDE.slice(0, 2).filter((name) => !there.has(name));
-  missing.push(...(weightsOf(there, chosen) as typeof missing), ...(modulesWithout(there) as typeof missing));
+  const missing = [
+    ...BESIDE.slice(0, 2).filter((name) => !there.has(name)),
+    ...weightsOf(there, chosen),
+    ...modulesWithout(there),
+  ];
   if (missing.length > 0) throw lacking(id, missing, [...there.keys()]);
   return [...chosen].map(([name, file]) => (file.name === name ? file : { ...file, name }));
 }

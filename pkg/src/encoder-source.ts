@@ -10,6 +10,8 @@ import { MultiheadError, reasonOf } from './errors.js';
 import { probe } from './probe.js';
 import type { FoundModel, SourceFile } from './sources.js';
 
+const TOKENIZER = 'tokenizer.json';
+
 /** The files of a folder, by their paths in it, those that there are. */
 type There = Map<string, SourceFile>;
 
@@ -17,7 +19,8 @@ type There = Map<string, SourceFile>;
 export async function encoderFolder(place: URL, id: string): Promise<FoundModel | undefined> {
   const files = await look(place, id);
   if (files === undefined) return undefined;
-  await cache.keep(cache.listingKey(place), new Blob([JSON.stringify(files.map(({ name }) => name))]));
+  const names = files.map(({ name, origin }) => [name, origin instanceof URL && isPacked(origin)]);
+  await cache.keep(cache.listingKey(place), new Blob([JSON.stringify(names)]));
   return { id, key: place.href, files };
 }
 
@@ -26,7 +29,12 @@ export async function keptFolder(place: URL, id: string): Promise<FoundModel | u
   const kept = await cache.get(cache.listingKey(place));
   const names: unknown = kept === undefined ? undefined : JSON.parse(await kept.text());
   if (!Array.isArray(names)) return undefined;
-  return { id, key: place.href, files: names.map((name) => at(place, String(name))) };
+  const files = (names as [string, boolean][]).map(([name, packed]) => at(place, name, packed));
+  return { id, key: place.href, files };
+}
+
+function isPacked({ pathname }: URL): boolean {
+  return pathname.endsWith('.gz');
 }
 
 async function look(place: URL, id: string): Promise<SourceFile[] | undefined> {
@@ -34,23 +42,30 @@ async function look(place: URL, id: string): Promise<SourceFile[] | undefined> {
   await ask(place, ['config.json'], there);
   if (!there.has('config.json')) return undefined;
   await ask(place, [...BESIDE, WEIGHTS], there);
+  // As our own command writes it.
+  if (!there.has(TOKENIZER)) await ask(place, [TOKENIZER], there, { packed: true });
   if (!there.has(WEIGHTS)) {
     await ask(place, [SHARDS], there);
-    if (there.has(SHARDS)) await ask(place, shardsOf(await json(place, SHARDS)), there, true);
+    if (there.has(SHARDS)) await ask(place, shardsOf(await json(place, SHARDS)), there, { all: true });
   }
   if (there.has('modules.json')) await ask(place, modulesOf(await json(place, 'modules.json')), there);
-  if (!there.has('tokenizer.json') || !(there.has(WEIGHTS) || there.has(SHARDS))) {
+  if (!there.has(TOKENIZER) || !(there.has(WEIGHTS) || there.has(SHARDS))) {
     await ask(place, INSTEAD, there);
   }
   return encoderFiles(id === '' ? place.href : id, [...there.values()]);
 }
 
-/** Adds the files that there are; with `all`, those that are not are an error that names them. */
-async function ask(place: URL, names: readonly string[], there: There, all = false): Promise<void> {
+/** Adds the files that there are; with `all`, those that are not are an error that names them; `packed` ones are gzip files. */
+async function ask(
+  place: URL,
+  names: readonly string[],
+  there: There,
+  { all = false, packed = false } = {},
+): Promise<void> {
   const asked = names.filter((name) => !there.has(name));
   const found = await Promise.all(
     asked.map((name) =>
-      probe(at(place, name).origin).catch((cause: unknown) => {
+      probe(at(place, name, packed).origin).catch((cause: unknown) => {
         if (cause instanceof MultiheadError) throw cause;
         throw new MultiheadError(`${name} of ${place.href} could not be asked for: ${reasonOf(cause)}`, {
           code: 'download-failed',
@@ -66,7 +81,7 @@ async function ask(place: URL, names: readonly string[], there: There, all = fal
     if (one === undefined) missing.push(name);
     else
       there.set(name, {
-        ...at(place, name),
+        ...at(place, name, packed),
         ...(one.bytes === undefined ? {} : { transferBytes: one.bytes }),
       });
   }
@@ -78,9 +93,13 @@ async function ask(place: URL, names: readonly string[], there: There, all = fal
 }
 
 /** A file of the folder. */
-function at(place: URL, name: string): SourceFile & { origin: URL } {
+function at(place: URL, name: string, packed = false): SourceFile & { origin: URL } {
   const path = name.split('/').map(encodeURIComponent).join('/');
-  return { name, origin: new URL(path, place), advice: 'is the address of the folder right?' };
+  return {
+    name,
+    origin: new URL(`${path}${packed ? '.gz' : ''}`, place),
+    advice: 'is the address of the folder right?',
+  };
 }
 
 /** A file that names others. */

@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { beforeEach, test } from 'node:test';
+import { gzipSync } from 'node:zlib';
 import { configure, embed, Embedder, models, MultiheadError, translate } from 'multihead';
 import { patience } from '../dist/download.js';
 import { encoderFiles } from '../dist/encoder-files.js';
@@ -97,6 +98,14 @@ test('a folder: config.json decides, other files may be missing', async () => {
     seen.some((part) => part > 0 && part < 1),
     'the total is known before it begins',
   );
+});
+
+test('a folder as the command of the package writes it, served without its index', async () => {
+  const { 'tokenizer.json': tokenizer, ...others } = PLAIN;
+  putFolder(others);
+  const packed = gzipSync(JSON.stringify(tokenizer));
+  network.set(`${folder}tokenizer.json.gz`, ({ method }) => new Response(method === 'HEAD' ? null : packed));
+  assert.equal((await load(folder))['tokenizer.json'], '{}');
 });
 
 test('a folder of sentence-transformers: what modules.json names', async () => {

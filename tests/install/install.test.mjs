@@ -256,3 +256,22 @@ test('a language model in Node, from Vite and from webpack', async () => {
   await visitDeveloped(/Paris/);
   await serveAndVisit(await buildWithWebpack(), /Paris/);
 });
+
+test('an encoder in Node, from Vite and from webpack', async () => {
+  const id = 'all-minilm-l6-v2';
+  run('npx', 'multihead', 'models', 'add', id, 'public/models', '--int8', '--from', join(ROOT, 'models'));
+  writeFileSync(join(site, 'search.mjs'), block('search.mjs'));
+  const [answer = '', other = ''] = run(process.execPath, 'search.mjs').split('\n');
+  assert.match(answer, /^0\.\d\d Hold the button/);
+  assert.match(other, /^-?0\.\d\d The weather/);
+  assert(parseFloat(answer) > parseFloat(other));
+  const script = block('search.mjs')
+    .replace(/^configure\(.*$/m, '')
+    .replace('configure, ', '')
+    .replace('console.log', 'document.body.append');
+  writeFileSync(join(site, 'main.js'), script);
+  writeFileSync(join(site, 'index.html'), block('index.html'));
+  await serveAndVisit(buildWithVite(), /Hold the button/);
+  await visitDeveloped(/Hold the button/);
+  await serveAndVisit(await buildWithWebpack(), /Hold the button/);
+});

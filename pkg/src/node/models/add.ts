@@ -170,7 +170,7 @@ async function fetchFile(
     bytes: content.length,
     sha256: hash(content),
   };
-  const isSmall = name.endsWith('.json') && content.length < WORTH_PACKING;
+  const isSmall = name === SHARDS || (name.endsWith('.json') && content.length < WORTH_PACKING);
   if (isSmall || isGguf(name) || name.endsWith('.safetensors')) return { described, content };
   const packed = await pack(content, { level: constants.Z_BEST_COMPRESSION });
   signal.throwIfAborted();
