@@ -8,6 +8,7 @@ use super::splits::Split;
 use super::vocabulary::Vocabulary;
 use crate::error::Result;
 use crate::text::trie::Trie;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 /// How a token is found.
@@ -28,6 +29,7 @@ struct Rules {
 pub(super) struct Added {
     /// Ascending by id, each once.
     tokens: Vec<(u32, Rules)>,
+    ids: BTreeMap<String, u32>,
     raw: Trie,
     normalized: Trie,
 }
@@ -54,34 +56,32 @@ impl Added {
         normalizer: Option<&Normalizer>,
     ) -> Result<Self> {
         let list = if section.is_there() { section.list()? } else { Vec::new() };
-        let mut tokens: Vec<(u32, Rules)> = Vec::new();
+        let mut tokens: Vec<(u32, Rules)> = Vec::with_capacity(list.len());
+        let mut ids: BTreeMap<String, u32> = BTreeMap::new();
         let mut next = vocabulary.len() as u32;
         for section in &list {
             let rules = Rules::read(section)?;
             if rules.content.is_empty() {
                 continue;
             }
-            let known = tokens.iter().find(|(_, other)| other.content == rules.content);
-            let id = known.map(|&(id, _)| id).or_else(|| vocabulary.id(&rules.content));
-            let id = id.unwrap_or_else(|| {
+            let known = ids.get(&rules.content).copied();
+            let id = known.or_else(|| vocabulary.id(&rules.content)).unwrap_or_else(|| {
                 next += 1;
                 next - 1
             });
+            ids.insert(rules.content.clone(), id);
             tokens.push((id, rules));
         }
-        let mut added =
-            Self { tokens: Vec::new(), raw: Trie::default(), normalized: Trie::default() };
-        (added.raw, added.normalized) = tries(section, &tokens, normalizer)?;
+        let (raw, normalized) = tries(section, &tokens, normalizer)?;
         // Of a token that stands there twice the last rules count.
         tokens.reverse();
         tokens.sort_by_key(|&(id, _)| id);
         tokens.dedup_by_key(|&mut (id, _)| id);
-        added.tokens = tokens;
-        Ok(added)
+        Ok(Self { tokens, ids, raw, normalized })
     }
 
     pub fn id(&self, text: &str) -> Option<u32> {
-        self.tokens.iter().find(|(_, rules)| rules.content == text).map(|&(id, _)| id)
+        self.ids.get(text).copied()
     }
 
     pub fn text(&self, id: u32) -> Option<&str> {
@@ -186,11 +186,10 @@ fn tries(
     tokens: &[(u32, Rules)],
     normalizer: Option<&Normalizer>,
 ) -> Result<(Trie, Trie)> {
-    let is_special =
-        |content: &str| tokens.iter().any(|(_, rules)| rules.special && rules.content == content);
-    let mut keys: [Vec<(String, u32)>; 2] = [Vec::new(), Vec::new()];
     let special = tokens.iter().filter(|(_, rules)| rules.special);
-    let others = tokens.iter().filter(|(_, rules)| !is_special(&rules.content));
+    let names: BTreeSet<&str> = special.clone().map(|(_, rules)| rules.content.as_str()).collect();
+    let others = tokens.iter().filter(|(_, rules)| !names.contains(rules.content.as_str()));
+    let mut keys: [BTreeMap<String, u32>; 2] = Default::default();
     for (id, rules) in special.chain(others) {
         let mut text = Aligned::new(&rules.content);
         if rules.normalized
@@ -206,10 +205,8 @@ fn tries(
             );
             return Err(section.unsupported(&what, "others are"));
         }
-        if let Some(keys) = keys.get_mut(usize::from(rules.normalized))
-            && !keys.iter().any(|(key, _)| key == text)
-        {
-            keys.push((text.to_owned(), *id));
+        if let Some(keys) = keys.get_mut(usize::from(rules.normalized)) {
+            keys.entry(text.to_owned()).or_insert(*id);
         }
     }
     let [raw, normalized] = keys.map(|keys| {

@@ -44,10 +44,9 @@ impl<'a> Section<'a> {
         match self.value {
             None => Err(self.damaged(format!("missing; it is {wanted}"))),
             Some(value) => {
-                let mut found: String = value.to_string().chars().take(60).collect();
-                if found.len() == 60 {
-                    found.push('…');
-                }
+                let all = value.to_string();
+                let short: String = all.chars().take(60).collect();
+                let found = if short.len() < all.len() { short + "…" } else { short };
                 Err(self.damaged(format!("{found} is not {wanted}")))
             }
         }
