@@ -37,7 +37,7 @@ test('vectors of odd texts are those of transformers; what was fetched is not fe
   };
   const first = await visit();
   assert.equal(first.filter((path) => path.endsWith('/model.safetensors')).length, 1);
-  assert.equal(first.filter((path) => /\/multihead_full_\w+_bg\.wasm$/.test(path)).length, 1);
+  assert.equal(first.filter((path) => /\/multihead_(?:full|encoder)_\w+_bg\.wasm$/.test(path)).length, 1);
   const second = await visit();
   assert.deepEqual(
     second.filter((path) => path.includes('all-minilm-l6-v2/')),
@@ -131,6 +131,8 @@ test("a file of the page's own: Blobs by their paths", async () => {
       'tokenizer.json',
       'model.safetensors',
       'modules.json',
+      // Without it the model would look at more tokens.
+      'sentence_bert_config.json',
       '1_Pooling/config.json',
     ]) {
       files[`MiniLM/${name}`] = await (await fetch(`/models/all-minilm-l6-v2/${name}`)).blob();
