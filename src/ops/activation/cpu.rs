@@ -4,7 +4,6 @@ use crate::backend::cpu::gemm::Finish;
 use crate::backend::cpu::lanes::Lanes;
 use crate::backend::cpu::math;
 use crate::ops::Activation;
-use std::f32::consts::FRAC_1_SQRT_2;
 
 /// How the product that an activation follows is finished.
 pub(crate) fn finish(activation: Activation) -> Finish {
@@ -23,16 +22,31 @@ pub(crate) fn activate<L: Lanes>(values: &mut [f32], activation: Activation) {
         Activation::Swish => math::map::<L>(values, swish::<L>),
         Activation::GeluTanh => math::map::<L>(values, gelu_tanh::<L>),
         Activation::Tanh => math::map::<L>(values, math::tanh::<L>),
-        // No model here spends its time in it: the error function of a library, one value after the other.
-        Activation::Gelu => {
-            values.iter_mut().for_each(|x| *x *= 0.5 * (1.0 + libm::erff(*x * FRAC_1_SQRT_2)))
-        }
+        Activation::Gelu => math::map::<L>(values, gelu::<L>),
     }
 }
 
 #[inline(always)]
 fn swish<L: Lanes>(x: L::F32) -> L::F32 {
     L::mul(x, math::sigmoid::<L>(x))
+}
+
+/// x · (½ + x · P(x²) / Q(x²)): two polynomials of degree 5 whose quotient is next to the best for Φ(x) − ½ up to 5.6, where
+/// that is ½ in float32. Φ is less than 2.5e-7 off.
+#[inline(always)]
+fn gelu<L: Lanes>(x: L::F32) -> L::F32 {
+    const P: [f32; 6] =
+        [2.214_507_9e-8, 6.356_53e-6, 1.738_526_6e-4, 4.707_271_7e-3, 3.437_631_2e-2, 0.398_942_23];
+    const Q: [f32; 6] =
+        [1.180_204_9e-6, 7.510_245e-5, 1.912_989_5e-3, 2.894_020_5e-2, 0.252_834_35, 1.0];
+    let within = |x, limit: f32| L::pmax(L::splat(-limit), L::pmin(L::splat(limit), x));
+    let near = within(x, 5.6);
+    let square = L::mul(near, near);
+    let polynomial = |[first, rest @ ..]: [f32; 6]| {
+        rest.into_iter().fold(L::splat(first), |p, c| L::add(L::mul(p, square), L::splat(c)))
+    };
+    let phi = L::div(L::mul(near, polynomial(P)), polynomial(Q));
+    L::mul(x, L::add(L::splat(0.5), within(phi, 0.5)))
 }
 
 /// (1 + tanh y) / 2 = sigmoid 2y.
