@@ -8,21 +8,15 @@ mod pack;
 mod quads;
 
 use super::lanes::Lanes;
+use std::ops::Range;
 
+pub use super::lanes::{Eight, Floats};
 pub use float::{FloatMatrix, multiply_float};
 pub use int8::{Int8Matrix, MAX_IN_FEATURES, multiply_int8};
 pub use pack::{pack_dequantized_block, pack_float_block};
 
 /// Output columns of a block.
 pub const BLOCK: usize = 8;
-
-/// Two vectors that hold something of each column of a block, aligned so that no load crosses a cache line.
-#[derive(Debug, Clone, Copy, Default)]
-#[repr(C, align(32))]
-pub struct Eight<V>(pub [V; 2]);
-
-/// A float32 of each column.
-pub type Floats = Eight<[f32; 4]>;
 
 /// Two int8 of each column, a vector in all: int16 lane j holds columns 4 to 7 in its upper byte and columns 0 to 3,
 /// 128 added to them, in its lower byte. The lanes of a column are the two of its k, the columns follow one another.
@@ -40,13 +34,6 @@ pub type Quads = Eight<[i8; 16]>;
 impl Pairs {
     /// Zeros.
     pub const ZERO: Self = Self([128; 8]);
-}
-
-impl<T, const N: usize> Eight<[T; N]> {
-    /// What is of the first column, then of the second, and so on.
-    pub fn lanes_mut(&mut self) -> &mut [T] {
-        self.0.as_flattened_mut()
-    }
 }
 
 /// What becomes of a product.
@@ -81,6 +68,16 @@ trait Tile<L: Lanes> {
         row: usize,
         block: usize,
     ) -> [[[L::F32; 2]; B]; R];
+
+    /// Computes the first `rows` rows, a multiple of four, of one block.
+    #[inline(never)] // a function of its own is compiled soonest and best
+    fn fours(&self, rows: usize, block: usize, sweep: &mut Sweep<'_, '_>) {
+        for row in (0..rows).step_by(4) {
+            for (r, [sums]) in self.sums::<4, 1>(row, block).into_iter().enumerate() {
+                sweep.finish::<L>(row + r, block, sums);
+            }
+        }
+    }
 }
 
 /// Computes every tile of a product and finishes it. `bias` has one entry a block.
@@ -92,17 +89,11 @@ fn for_each_tile<L: Lanes>(
     output: &mut Output<'_>,
 ) {
     let mut sweep = Sweep { out_features, bias, output };
-    let whole = rows - rows % 4;
-    for block in 0..bias.len() {
-        for row in (0..whole).step_by(4) {
-            sweep.tile::<L, 4, 1>(tiles, row, block);
-        }
-    }
     match rows % 4 {
-        1 => sweep.row_strip::<L, 1, 4>(tiles, whole),
-        2 => sweep.row_strip::<L, 2, 2>(tiles, whole),
-        3 => sweep.row_strip::<L, 3, 1>(tiles, whole),
-        _ => {}
+        0 => sweep.rows::<L, 0, 1>(tiles, rows),
+        1 => sweep.rows::<L, 1, 4>(tiles, rows),
+        2 => sweep.rows::<L, 2, 2>(tiles, rows),
+        _ => sweep.rows::<L, 3, 1>(tiles, rows),
     }
 }
 
@@ -113,19 +104,34 @@ struct Sweep<'a, 'o> {
 }
 
 impl Sweep<'_, '_> {
-    /// `R` rows over all blocks, `B` at a time, the last ones singly.
+    /// All blocks, `B` at a time, the last ones singly: each over all rows in fours, then over the last `R`, so that weights
+    /// are fetched once.
     #[inline(always)]
-    fn row_strip<L: Lanes, const R: usize, const B: usize>(
+    fn rows<L: Lanes, const R: usize, const B: usize>(
         &mut self,
         tiles: &impl Tile<L>,
-        row: usize,
+        rows: usize,
     ) {
         let whole = self.bias.len() - self.bias.len() % B;
         for block in (0..whole).step_by(B) {
-            self.tile::<L, R, B>(tiles, row, block);
+            self.fours::<L>(tiles, rows - R, block..block + B);
+            if R > 0 {
+                self.tile::<L, R, B>(tiles, rows - R, block);
+            }
         }
         for block in whole..self.bias.len() {
-            self.tile::<L, R, 1>(tiles, row, block);
+            self.fours::<L>(tiles, rows - R, block..block + 1);
+            if R > 0 {
+                self.tile::<L, R, 1>(tiles, rows - R, block);
+            }
+        }
+    }
+
+    /// The first `rows` rows, four at a time, over some blocks.
+    #[inline(always)]
+    fn fours<L: Lanes>(&mut self, tiles: &impl Tile<L>, rows: usize, blocks: Range<usize>) {
+        if rows > 0 {
+            blocks.for_each(|block| tiles.fours(rows, block, self));
         }
     }
 

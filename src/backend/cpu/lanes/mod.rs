@@ -6,6 +6,7 @@
 #![allow(unsafe_code)]
 
 mod byte_dot;
+mod eight;
 mod scalar;
 #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
 mod simd128;
@@ -15,6 +16,7 @@ mod sse2;
 use std::fmt::Debug;
 
 pub use byte_dot::{ByteDot, ByteRule, NoByteDot, SaturatingDot, SignedDot, UnsignedDot, probe};
+pub use eight::{Eight, Floats};
 pub use scalar::Scalar;
 
 /// The fastest lanes of the machine compiled for.
@@ -40,6 +42,13 @@ pub trait Lanes: Copy + Debug + 'static {
     type I32: Copy;
     /// Eight int16 or sixteen int8.
     type I16: Copy;
+
+    /// Has the memory around `from` fetched, for later.
+    #[inline(always)]
+    fn fetch(from: &f32) {
+        // SAFETY: what is borrowed can be read. A volatile read is not left out though nothing is done with it.
+        unsafe { std::ptr::read_volatile(from) };
+    }
 
     /// `x` in every lane.
     fn splat(x: f32) -> Self::F32;
