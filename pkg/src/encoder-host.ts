@@ -1,7 +1,10 @@
 // The worker's side of an encoder: one call after the other.
 
+import type { EncoderGlue } from './encoder-modules.js';
 import { unknownTo, type AnswerOf, type Host, type ModelRequest, type Run, type Work } from './host.js';
-import type { Ask, EncoderFiles, EncoderInfo, HeadMessage, PoolingMessage } from './protocol.js';
+import type { Instance } from './instance.js';
+import type { Ask, EncoderInfo, HeadMessage, PoolingMessage } from './protocol.js';
+import type { Wasm } from './serve.js';
 import type { Classification, MaskFill, TaggedTokens, Token } from './types.js';
 
 /** What the wasm module offers for encoders. */
@@ -88,7 +91,8 @@ function runOf<Answer extends AnswerOf<Asked['kind']>>(
   };
 }
 
-/** Whether the files are those of an encoder. */
-export function isEncoder(files: object): files is EncoderFiles {
-  return 'config.json' in files;
+/** What a worker of encoders offers. */
+export function understanding({ memory, script, computes }: Instance<EncoderGlue>): Wasm {
+  const open: Wasm['open'] = (files, options) => new EncoderHost(new script.EncoderModel(files, options));
+  return { memory, computes, open };
 }

@@ -22,9 +22,6 @@ export interface RequestOptions {
   transfer?: ArrayBuffer[];
 }
 
-/** Name of the script of the worker that can do everything. */
-const FULL = 'full-worker.js';
-
 /**
  * A worker with one wasm instance. It ends with its last model. When the wasm traps, every open call rejects
  * and the engine is over; whoever wants to go on takes a new one.
@@ -43,8 +40,9 @@ export class Engine {
     this.#ended = ended;
     const { workerUrl, wasmBase } = configuration();
     const given = workerUrl === undefined ? undefined : absolute(workerUrl, 'workerUrl');
-    // The worker that can do everything lies beside the one that translates.
-    const url = given === undefined || family === 'translation' ? given : new URL(FULL, given);
+    // The other workers lie beside the one that translates.
+    const url =
+      given === undefined || family === 'translation' ? given : new URL(`${family}-worker.js`, given);
     const base = wasmBase === undefined ? undefined : folderAddress(wasmBase, 'wasmBase').href;
     const events = {
       message: (message: FromWorker): void => {

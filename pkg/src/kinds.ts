@@ -31,10 +31,10 @@ export const KINDS: Readonly<Record<ModelKind, KindFacts>> = {
       return translationRoles(id, files);
     },
   },
-  text: { family: 'full', roles: textRoles },
+  text: { family: 'text', roles: textRoles },
   // By their paths; the part of the package that is about encoders has chosen them.
   encoder: {
-    family: 'full',
+    family: 'encoder',
     roles: (_, files) => Object.fromEntries(files.map((file) => [file.name, file])),
   },
 };

@@ -3,8 +3,8 @@
 import { AT_ONCE, type FileData } from './content.js';
 import type { FromWorker, ToWorker } from './protocol.js';
 
-/** What a worker can do: translate only, which is the smaller download, or everything. */
-export type Family = 'translation' | 'full';
+/** What a worker can do: each kind of models has a wasm of its own, so that a page fetches what it asks for. */
+export type Family = 'translation' | 'text' | 'encoder';
 
 /** A running worker, seen from the page. */
 export interface WorkerPort {
@@ -40,9 +40,20 @@ export interface Platform {
 function start(family: Family, url: URL | undefined): Worker {
   if (url !== undefined) return new Worker(url, { type: 'module', name: 'multihead' });
   // The literal form is what bundlers look for; webpack makes one script of workers of one name.
-  return family === 'translation'
-    ? new Worker(new URL('./worker.js', import.meta.url), { type: 'module', name: 'multihead' })
-    : new Worker(new URL('./full-worker.js', import.meta.url), { type: 'module', name: 'multihead-full' });
+  switch (family) {
+    case 'translation':
+      return new Worker(new URL('./worker.js', import.meta.url), { type: 'module', name: 'multihead' });
+    case 'text':
+      return new Worker(new URL('./text-worker.js', import.meta.url), {
+        type: 'module',
+        name: 'multihead-text',
+      });
+    case 'encoder':
+      return new Worker(new URL('./encoder-worker.js', import.meta.url), {
+        type: 'module',
+        name: 'multihead-encoder',
+      });
+  }
 }
 
 const browser: Platform = {
@@ -59,7 +70,7 @@ const browser: Platform = {
     worker.addEventListener('error', (event) => {
       event.preventDefault();
       // Its own address isn't written down once more: bundlers would take it for another file.
-      const own = family === 'translation' ? 'worker.js' : 'full-worker.js';
+      const own = family === 'translation' ? 'worker.js' : `${family}-worker.js`;
       const where = url?.href ?? `the package's ${own}`;
       events.dead(event.message || `${where} could not be loaded; see configure({ workerUrl })`);
     });

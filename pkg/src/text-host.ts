@@ -1,8 +1,11 @@
 // The worker's side of a language model: its sessions by number, each with its own queue.
 
 import { unknownTo, type AnswerOf, type Host, type ModelRequest, type Run, type Work } from './host.js';
+import type { Instance } from './instance.js';
 import { tooLarge } from './overflow.js';
 import type { Ask, PromptPart, TextInfo } from './protocol.js';
+import type { Wasm } from './serve.js';
+import type { TextGlue } from './text-modules.js';
 import type { Completion, Token } from './types.js';
 
 /** What the wasm module offers for language models. */
@@ -130,4 +133,10 @@ function done(work: () => void): Run {
     },
     free: () => undefined,
   };
+}
+
+/** What a worker of language models offers. */
+export function writing({ memory, script, computes }: Instance<TextGlue>): Wasm {
+  const open: Wasm['open'] = (files, options) => new TextHost(new script.TextModel(files, options));
+  return { memory, computes, open };
 }

@@ -45,8 +45,8 @@ export interface Configuration {
   /** Folder of the `.wasm` files, where a bundler has moved them away from the scripts. */
   wasmBase?: string | URL;
   /**
-   * The script of the worker that translates, where a bundler has moved it away from the package; that of language
-   * models lies beside it, under the name `full-worker.js`.
+   * The script of the worker that translates, where a bundler has moved it away from the package; those of language
+   * models and of encoders lie beside it, under the names `text-worker.js` and `encoder-worker.js`.
    */
   workerUrl?: string | URL;
   /** 'none' keeps no model between visits. */

@@ -1,5 +1,5 @@
-// What a page downloads of the package, gzipped: 350 KB are the budget of one that translates, 550 KB that of the wasm
-// that can do everything.
+// What a page downloads of the package, gzipped: 350 KB are the budget of one that translates, and of the wasm of each other
+// kind of models.
 
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -7,7 +7,6 @@ import { test } from 'node:test';
 import { gzipSync } from 'node:zlib';
 
 const BUDGET = 350_000;
-const FULL_BUDGET = 550_000;
 
 const PACKAGE = new URL('../', import.meta.url);
 
@@ -65,7 +64,8 @@ test('the largest wasm, its glue, the worker and the index with all they import 
     'dist/conversation.js',
     'dist/hub.js',
     'dist/encoder.js',
-    'dist/full-worker.js',
+    'dist/text-worker.js',
+    'dist/encoder-worker.js',
   ]) {
     assert(!names.includes(part), `${part} is not`);
   }
@@ -83,12 +83,14 @@ test('the largest wasm, its glue, the worker and the index with all they import 
   context.diagnostic(`${total} of ${BUDGET} bytes: ${Math.max(...modules)} of wasm, ${code} of scripts`);
 });
 
-test('the wasm that can do everything fits into its budget', (context) => {
-  const modules = readdirSync(new URL('wasm/', PACKAGE), { encoding: 'utf8' })
-    .filter((name) => /^multihead_full_[a-z0-9]+_bg\.wasm$/.test(name))
-    .map((name) => gzipped(new URL(`wasm/${name}`, PACKAGE)));
-  assert(modules.length === 3, 'one for each variant');
-  const largest = Math.max(...modules);
-  assert(largest <= FULL_BUDGET, `${largest} bytes`);
-  context.diagnostic(`${largest} of ${FULL_BUDGET} bytes`);
-});
+for (const family of ['text', 'encoder']) {
+  test(`the wasm of the family ${family} fits into the budget`, (context) => {
+    const modules = readdirSync(new URL('wasm/', PACKAGE), { encoding: 'utf8' })
+      .filter((name) => name.startsWith(`multihead_${family}_`) && name.endsWith('_bg.wasm'))
+      .map((name) => gzipped(new URL(`wasm/${name}`, PACKAGE)));
+    assert(modules.length === 3, 'one for each variant');
+    const largest = Math.max(...modules);
+    assert(largest <= BUDGET, `${largest} bytes`);
+    context.diagnostic(`${largest} of ${BUDGET} bytes`);
+  });
+}

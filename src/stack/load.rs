@@ -118,7 +118,7 @@ impl<'a, O: Ops> Loader<'a, O> {
             let blocks = FileBlocks { file: self.file, tensor, kind };
             return Ok(Weights::Blocks { kind, bytes: BlockBytes::Stored(Rc::new(blocks)) });
         }
-        let by_rows = cfg!(feature = "blocks") && layout == MatrixLayout::OutIn;
+        let by_rows = cfg!(feature = "halves") && layout == MatrixLayout::OutIn;
         if by_rows
             && self.wants_int8()
             && let Some(weights) = stored::int8_rows(self.file, tensor)?
@@ -166,7 +166,11 @@ impl<'a, O: Ops> Loader<'a, O> {
     fn block_type(&self, tensor: &TensorInfo) -> Result<Option<BlockType>> {
         let kind = stored::block_type(tensor.dtype);
         let is_half = matches!(tensor.dtype, DType::F16 | DType::BF16);
-        if !cfg!(feature = "blocks") && (is_half || kind.is_some()) {
+        let is_read = match kind {
+            Some(_) => cfg!(feature = "blocks"),
+            None => cfg!(feature = "halves") || !is_half,
+        };
+        if !is_read {
             return Err(self.wrong_type(tensor, "float32 or int8 in this build"));
         }
         Ok(kind)
@@ -175,7 +179,7 @@ impl<'a, O: Ops> Loader<'a, O> {
     /// The values of a tensor that is not in blocks; those of sixteen bits become float32.
     fn read(&self, tensor: &TensorInfo) -> Result<TensorData> {
         match tensor.dtype {
-            DType::F16 | DType::BF16 if cfg!(feature = "blocks") => {
+            DType::F16 | DType::BF16 if cfg!(feature = "halves") => {
                 let values = stored::floats(self.file, tensor)?;
                 Ok(TensorData::F32(values.unwrap_or_default()))
             }

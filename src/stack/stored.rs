@@ -129,12 +129,12 @@ fn read_floats(
 /// All values of a tensor of halves or of blocks, as float32; `None` for another type.
 pub fn floats(file: &dyn TensorFile, tensor: &TensorInfo) -> Result<Option<Vec<f32>>> {
     // What only translates is built without.
-    if !cfg!(feature = "blocks") {
+    if !cfg!(feature = "halves") {
         return Ok(None);
     }
     let kind = match tensor.dtype {
         DType::F16 | DType::BF16 => None,
-        dtype => match block_type(dtype) {
+        dtype => match block_type(dtype).filter(|_| cfg!(feature = "blocks")) {
             Some(kind) => Some(FileBlocks { file, tensor, kind }),
             None => return Ok(None),
         },

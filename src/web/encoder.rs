@@ -1,9 +1,9 @@
 //! Encoders for JavaScript: a loaded model, and jobs that are moved on in small steps.
 
-use super::blob_file::BlobFile;
+use super::blob_file::file;
 use super::clock::now;
 use super::error::{invalid, set, to_js};
-use super::options::{EncoderCall, encoder_call, encoder_load_options};
+use super::options::{EncoderCall, encoder_call, load_precision};
 use super::threads::pool;
 use crate::formats::ByteSource;
 use crate::tasks::encoding::{
@@ -23,24 +23,24 @@ pub struct EncoderModel {
 
 #[wasm_bindgen]
 impl EncoderModel {
-    /// Loads files by their path in the model's folder, each `{ name, data }` with a `Blob` or `Uint8Array`. Options:
+    /// Loads files by their path in the model's folder, each `{ name, data }` with a `Blob` or `Uint8Array`, and with the path
+    /// as its name. Options:
     /// `{ precision }`.
     ///
     /// # Errors
     /// An object `{ code, message, … }` that names the file or option at fault.
     #[wasm_bindgen(constructor)]
     pub fn new(files: &JsValue, options: &JsValue) -> Result<Self, JsValue> {
-        let options = encoder_load_options(options)?;
+        let options = task::LoadOptions { precision: load_precision(options)? };
         if !files.is_object() {
             return Err(invalid("model", "files by their paths expected"));
         }
         let mut all: Vec<(String, Box<dyn ByteSource>)> = Vec::new();
         for path in Reflect::own_keys(files)?.iter() {
-            let file = Reflect::get(files, &path)?;
-            let data = Reflect::get(&file, &JsValue::from_str("data"))?;
             let path = path.as_string().unwrap_or_default();
-            let file = BlobFile::new(path.clone(), data).map_err(|error| to_js(&error))?;
-            all.push((path, Box::new(file)));
+            if let Some(file) = file(files, &path)? {
+                all.push((path, file));
+            }
         }
         let folder = ModelFolder::new(all);
         let model = task::EncodingModel::load(Cpu::with_pool(pool()), folder, options);

@@ -2,24 +2,27 @@
 
 use super::error::invalid;
 #[cfg(feature = "encoder")]
-use crate::tasks::encoding::{self, EmbeddingOptions, Pooling, TooLong};
+use crate::tasks::encoding::{EmbeddingOptions, Pooling, TooLong};
 #[cfg(feature = "text")]
 use crate::tasks::text_generation::{self, GenerationOptions, KvCache};
-use crate::tasks::translation::{DecodingOptions, LoadOptions, Precision};
+#[cfg(feature = "translation")]
+use crate::tasks::translation::DecodingOptions;
+use crate::tasks::translation::Precision;
 use js_sys::{Array, Object};
 use wasm_bindgen::{JsCast, JsValue};
 
 /// `{ precision }`.
-pub fn load_options(options: &JsValue) -> Result<LoadOptions, JsValue> {
-    let mut load = LoadOptions::default();
+#[cfg(any(feature = "translation", feature = "encoder"))]
+pub fn load_precision(options: &JsValue) -> Result<Precision, JsValue> {
+    let mut loaded = Precision::Auto;
     each(options, |name, value| {
         match name {
-            "precision" => load.precision = precision(value)?,
+            "precision" => loaded = precision(value)?,
             _ => return Err(invalid(name, "no such option; there is precision")),
         }
         Ok(())
     })?;
-    Ok(load)
+    Ok(loaded)
 }
 
 /// `{ precision, kvCache }`.
@@ -41,12 +44,6 @@ pub fn text_load_options(options: &JsValue) -> Result<text_generation::LoadOptio
         Ok(())
     })?;
     Ok(load)
-}
-
-/// `{ precision }`.
-#[cfg(feature = "encoder")]
-pub fn encoder_load_options(options: &JsValue) -> Result<encoding::LoadOptions, JsValue> {
-    load_options(options).map(|load| encoding::LoadOptions { precision: load.precision })
 }
 
 /// How a call of an encoder goes.
@@ -100,6 +97,7 @@ fn precision(value: &JsValue) -> Result<Precision, JsValue> {
 }
 
 /// `{ beamSize, lengthPenalty, wordPenalty, maxLengthFactor }`; their ranges are checked where they are used.
+#[cfg(feature = "translation")]
 pub fn decoding_options(options: &JsValue) -> Result<DecodingOptions, JsValue> {
     let mut decoding = DecodingOptions::default();
     each(options, |name, value| {

@@ -3,7 +3,7 @@
 use super::blob_file::file;
 use super::clock::now;
 use super::error::{invalid, set, to_js};
-use super::options::{decoding_options, load_options};
+use super::options::{decoding_options, load_precision};
 use super::threads::pool;
 use crate::error::Error;
 use crate::tasks::translation::{self as task, Cpu, Precision};
@@ -48,7 +48,7 @@ impl TranslationModel {
             target_vocab: file(files, "targetVocab")?,
             shortlist: file(files, "shortlist")?,
         };
-        let options = load_options(options)?;
+        let options = task::LoadOptions { precision: load_precision(options)? };
         let translator = task::Translator::load(Cpu::with_pool(pool()), files, options);
         let translator = Rc::new(translator.map_err(|error| to_js(&error))?);
         reserve_working_memory();

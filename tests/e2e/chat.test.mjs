@@ -8,7 +8,7 @@ import { until } from './chromium.mjs';
 import { demo } from './demo.mjs';
 import { checkLooks, checkShifts, screenshots, settled } from './looks.mjs';
 
-const FULL = /full|\.gguf$/;
+const FULL = /text-|_text_|\.gguf$/;
 const TRANSLATES = /\/models\/en-pt\/|\/multihead_(threads|relaxed|simd128)_bg\.wasm$/;
 
 const chat = demo();
@@ -46,7 +46,7 @@ test('messages are answered piece by piece as the package answers them, and what
   await answered(2);
 
   const asked = server().state.requests.slice(start);
-  assert.equal(asked.filter((path) => /\/multihead_full_\w+_bg\.wasm$/.test(path)).length, 1);
+  assert.equal(asked.filter((path) => /\/multihead_text_\w+_bg\.wasm$/.test(path)).length, 1);
   assert.deepEqual(
     asked.filter((path) => TRANSLATES.test(path)),
     [],
@@ -235,7 +235,7 @@ test('the address and the keyboard choose the tab; neither loads what the other 
   await page.keyboard.type('Good morning!');
   await page.keyboard.press('Enter');
   await answered(1);
-  assert.equal(asked(/\/multihead_full_\w+_bg\.wasm$/).length, 1);
+  assert.equal(asked(/\/multihead_text_\w+_bg\.wasm$/).length, 1);
 
   await page.getByRole('tab', { name: 'Chat' }).focus();
   await page.keyboard.press('ArrowLeft');

@@ -41,7 +41,7 @@ test('greedy answers are those of float32 arithmetic, up to where it is nearly u
 test('a page that translates fetches nothing of language models, and one of these nothing to translate', async () => {
   const { page: own, close } = await blank();
   const asked = (/** @type {number} */ since) => server().state.requests.slice(since);
-  const ofText = /full|generation|conversation|jinja|\.gguf$/;
+  const ofText = /text-worker|text-modules|_text_|generation|conversation|jinja|\.gguf$/;
   let start = server().state.requests.length;
   await own.evaluate(() => multihead.translate('Thank you.', { from: 'en', to: 'pt' }));
   assert.deepEqual(
@@ -54,9 +54,9 @@ test('a page that translates fetches nothing of language models, and one of thes
     return multihead.generate('Thank you.', { maxNewTokens: 1 });
   });
   const paths = asked(start);
-  assert.equal(paths.filter((path) => /\/multihead_full_\w+_bg\.wasm$/.test(path)).length, 1);
+  assert.equal(paths.filter((path) => /\/multihead_text_\w+_bg\.wasm$/.test(path)).length, 1);
   assert.deepEqual(
-    paths.filter((path) => path.endsWith('.wasm') && !path.includes('full')),
+    paths.filter((path) => path.endsWith('.wasm') && !path.includes('_text_')),
     [],
   );
   await close();

@@ -8,6 +8,7 @@ use crate::{
     python,
     setup::{self, Purpose},
     tools,
+    variants::{FAMILIES, Family},
     wasm_toolchain::{TARGET, WasmToolchain},
     workspace::Workspace,
 };
@@ -149,8 +150,10 @@ fn host(workspace: &Workspace, arguments: &[&str]) -> Result<Outcome> {
 
 /// With everything in it, and as the package's modules are built.
 fn clippy_wasm(workspace: &Workspace) -> Result<Outcome> {
-    let all: &[&str] = &["--all-targets"];
-    for selection in [all, &["--lib", "--no-default-features", "--features", "translation"]] {
+    let all = vec!["--all-targets"];
+    let one =
+        |family: &Family| vec!["--lib", "--no-default-features", "--features", family.features()];
+    for selection in std::iter::once(all).chain(FAMILIES.iter().map(one)) {
         let mut cargo = wasm_cargo(workspace)?;
         cargo.args(["clippy", "--package", "multihead", "--target", TARGET]).args(selection);
         run(cargo.args(["--", "-D", "warnings"]))?;

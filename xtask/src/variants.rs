@@ -18,10 +18,18 @@ pub struct Family {
     features: &'static str,
 }
 
-/// Translation alone, which most pages want of the package, and everything.
-pub const FAMILIES: [Family; 2] = [
+impl Family {
+    /// Features of the crate that it is built with.
+    pub fn features(&self) -> &'static str {
+        self.features
+    }
+}
+
+/// One a kind of models, so that a page downloads what it asks for.
+pub const FAMILIES: [Family; 3] = [
     Family { prefix: "multihead", features: "translation" },
-    Family { prefix: "multihead_full", features: "default" },
+    Family { prefix: "multihead_text", features: "text" },
+    Family { prefix: "multihead_encoder", features: "encoder" },
 ];
 
 /// One way to compile the crate.
@@ -121,7 +129,10 @@ mod tests {
         assert_eq!(named(&[]).unwrap().len(), 3);
         assert_eq!(named(&["relaxed".to_owned()]).unwrap()[0].name, "relaxed");
         let names = FAMILIES.map(|family| VARIANTS[0].file_name(family));
-        assert_eq!(names, ["multihead_simd128", "multihead_full_simd128"]);
+        assert_eq!(
+            names,
+            ["multihead_simd128", "multihead_text_simd128", "multihead_encoder_simd128"]
+        );
         let error = named(&["avx".to_owned()]).err().unwrap().to_string();
         assert!(error.contains("simd128, relaxed, threads"), "{error}");
     }

@@ -13,10 +13,7 @@ usePlatform({
   base: () => pathToFileURL(`${process.cwd()}/`).href,
   models: 'models/',
   spawn(family, events, url) {
-    const own =
-      family === 'translation'
-        ? new URL('./worker.js', import.meta.url)
-        : new URL('./full-worker.js', import.meta.url);
+    const own = new URL(family === 'translation' ? './worker.js' : `./${family}-worker.js`, import.meta.url);
     // Without the process's flags: --input-type, of a script given by -e, would stop it.
     const worker = new Worker(url ?? own, { execArgv: [] });
     // An idle worker doesn't keep the process; an open call does.
