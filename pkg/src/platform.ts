@@ -40,20 +40,18 @@ export interface Platform {
 function start(family: Family, url: URL | undefined): Worker {
   if (url !== undefined) return new Worker(url, { type: 'module', name: 'multihead' });
   // The literal form is what bundlers look for; webpack makes one script of workers of one name.
-  switch (family) {
-    case 'translation':
-      return new Worker(new URL('./worker.js', import.meta.url), { type: 'module', name: 'multihead' });
-    case 'text':
-      return new Worker(new URL('./text-worker.js', import.meta.url), {
-        type: 'module',
-        name: 'multihead-text',
-      });
-    case 'encoder':
-      return new Worker(new URL('./encoder-worker.js', import.meta.url), {
+  if (family === 'text') {
+    return new Worker(new URL('./text-worker.js', import.meta.url), {
+      type: 'module',
+      name: 'multihead-text',
+    });
+  }
+  return family === 'translation'
+    ? new Worker(new URL('./worker.js', import.meta.url), { type: 'module', name: 'multihead' })
+    : new Worker(new URL('./encoder-worker.js', import.meta.url), {
         type: 'module',
         name: 'multihead-encoder',
       });
-  }
 }
 
 const browser: Platform = {
