@@ -57,7 +57,7 @@ test('a page that translates fetches nothing of encoders', async () => {
   await close();
 });
 
-test('a thousand texts: progress, an abort in between, memory that stays, and a page that stays free', async () => {
+test('a thousand texts: progress, an abort in between, and memory that stays', async () => {
   const { page, close } = await blank();
   const told = await page.evaluate(async (all) => {
     const many = Array.from(
