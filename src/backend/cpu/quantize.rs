@@ -1,7 +1,6 @@
 //! Activations on their way into a product with int8 weights: int8 or int16 values, as int16 pairs or as bytes.
 
 use super::lanes::{ByteDot, Lanes};
-use super::math;
 
 /// Adding 1.5 · 2^23 rounds to the nearest integer, ties to even; these are the bits of 0 so shifted.
 const ROUND: f32 = 12_582_912.0;
@@ -66,10 +65,10 @@ struct Outliers {
 impl Outliers {
     /// Keeps those of a row; gives the row with zeros in their places.
     fn take<'a, L: Lanes>(&'a mut self, row: &'a [f32]) -> &'a [f32] {
-        let squares = math::sum::<L>(row, 0.0, |x| L::mul(x, x));
+        let (greatest, squares) = extent::<L>(row);
         let limit = OUTLIER * (squares / row.len() as f32).sqrt();
         let mut near = row;
-        if greatest_magnitude::<L>(row) > limit {
+        if greatest > limit {
             self.near.clear();
             self.near.extend_from_slice(row);
             for (k, x) in self.near.iter_mut().enumerate().filter(|(_, x)| x.abs() > limit) {
@@ -193,21 +192,40 @@ impl QuantizedRows {
     }
 }
 
-/// The largest magnitude of a row.
+/// The largest magnitude of a row and the sum of its squares, both in four vectors at once: what is added to one need not
+/// wait for what is added to another.
 #[inline(always)]
-fn greatest_magnitude<L: Lanes>(row: &[f32]) -> f32 {
-    let zero = L::splat(0.0);
-    let mut lanes = [0.0; 4];
-    let magnitudes = math::fold::<L>(row, 0.0, zero, |greatest, v| {
-        L::pmax(L::pmax(greatest, v), L::sub(zero, v))
-    });
-    L::store(magnitudes, &mut lanes);
-    lanes.into_iter().fold(0.0, |a, b| if a < b { b } else { a })
+fn extent<L: Lanes>(row: &[f32]) -> (f32, f32) {
+    let without_sign = L::splat_i32(i32::MAX);
+    let (sixteens, rest) = row.as_chunks::<16>();
+    let (mut greatest, mut squares) = ([L::splat(0.0); 4], [L::splat(0.0); 4]);
+    let mut add = |sixteen: &[f32; 16]| {
+        let fours = sixteen.as_chunks::<4>().0.iter();
+        for ((greatest, squares), four) in greatest.iter_mut().zip(&mut squares).zip(fours) {
+            let x = L::load(four);
+            let magnitude = L::from_bits(L::and(L::bits(x), without_sign));
+            *greatest = L::pmax(*greatest, magnitude);
+            *squares = L::add(*squares, L::mul(x, x));
+        }
+    };
+    sixteens.iter().for_each(&mut add);
+    if !rest.is_empty() {
+        let mut last = [0.0; 16];
+        for (to, &from) in last.iter_mut().zip(rest) {
+            *to = from;
+        }
+        add(&last);
+    }
+    let ([a, b, c, d], mut lanes) = (greatest, [0.0; 4]);
+    L::store(L::pmax(L::pmax(a, b), L::pmax(c, d)), &mut lanes);
+    let greatest = lanes.into_iter().fold(0.0, |a, b| if a < b { b } else { a });
+    let [a, b, c, d] = squares;
+    (greatest, L::sum(L::add(L::add(a, b), L::add(c, d))))
 }
 
 /// The multiplier that brings the row's largest magnitude to `limit`, and its inverse; a row of zeros stays zero.
 pub fn row_multiplier<L: Lanes>(row: &[f32], limit: f32) -> (f32, f32) {
-    let greatest = greatest_magnitude::<L>(row);
+    let (greatest, _) = extent::<L>(row);
     let multiplier = limit / greatest;
     if greatest > 0.0 && multiplier.is_finite() {
         (multiplier, 1.0 / multiplier)

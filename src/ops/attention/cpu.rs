@@ -1,6 +1,7 @@
 //! Attention on the CPU: one query at a time, four keys at once, memory linear in the keys.
 
-use super::{AttentionArgs, KeysValues, check};
+use super::tiles::{dot_fours, mix_tile};
+use super::{AttentionArgs, KeysValues, Mask, check};
 use crate::backend::cpu::cache::{Cache, Head, PAGED};
 use crate::backend::cpu::lanes::Lanes;
 use crate::backend::cpu::math;
@@ -74,25 +75,42 @@ impl Part<'_> {
             };
             let Some(kv) = kv else { continue };
             let first = segment.kv_rows.start;
-            for row in
-                segment.query_rows.start.max(rows.start)..segment.query_rows.end.min(rows.end)
-            {
+            let mut row = segment.query_rows.start.max(rows.start);
+            let end = segment.query_rows.end.min(rows.end);
+            while row < end {
                 let position = segment.past_len.saturating_add(row - segment.query_rows.start);
                 let keys = args.mask.visible_keys(position, segment.kv_rows.len());
                 let kv_rows = first + keys.start..first + keys.end;
                 let offset = keys.start as isize - position as isize;
                 let query = Query { args, kv, row, keys: kv_rows, offset };
-                let row = row - rows.start;
-                query.attend::<L>(scores, tile, &mut self.context[row * width..][..width]);
-                let padded = 4 * keys.len().div_ceil(4);
-                for (index, &head) in args.weights_of.iter().enumerate() {
-                    let row = (row * args.weights_of.len() + index) * self.longest;
-                    let probs = &scores.as_flattened()[head * padded..][..keys.len()];
-                    copy_weights(self.weights, row + keys.start, probs);
+                let at = row - rows.start;
+                let context = &mut self.context[at * width..];
+                let count = if end - row < TOGETHER || !see_the_same(args) { 1 } else { TOGETHER };
+                match count {
+                    1 => query.attend::<L, 1>(scores, tile, &mut context[..width]),
+                    _ => query.attend::<L, TOGETHER>(scores, tile, &mut context[..count * width]),
                 }
+                let padded = 4 * keys.len().div_ceil(4);
+                let asked = args.weights_of.len();
+                for (index, probs) in
+                    scores.as_flattened().chunks(args.num_heads * padded.max(1)).enumerate()
+                {
+                    for (own, &head) in args.weights_of.iter().enumerate() {
+                        let row = ((at + index) * asked + own) * self.longest;
+                        let probs = &probs[head * padded..][..keys.len()];
+                        copy_weights(self.weights, row + keys.start, probs);
+                    }
+                }
+                row += count;
             }
         }
     }
+}
+
+/// Whether all rows of a sequence see the same keys, each of whose heads one of the queries does. What only translates does
+/// not look.
+fn see_the_same(args: &AttentionArgs<'_, Tensor, Cache>) -> bool {
+    cfg!(feature = "encoder") && args.mask == Mask::None && args.num_heads == args.num_kv_heads
 }
 
 fn copy_weights(weights: &mut [f32], start: usize, probs: &[f32]) {
@@ -115,7 +133,7 @@ impl<'a> Source<'a> {
     }
 }
 
-/// One query row and the keys that it sees.
+/// One query row and the keys that it sees, or the first of several that see the same.
 struct Query<'a> {
     args: &'a AttentionArgs<'a, Tensor, Cache>,
     kv: Source<'a>,
@@ -130,7 +148,7 @@ struct Query<'a> {
 /// nearest cache holds.
 const TILE: usize = 16;
 
-/// Heads with the same keys that are computed together.
+/// Heads with the same keys that are computed together, of one row or of as many rows.
 const TOGETHER: usize = 3;
 
 /// How many of `heads` are. Where none share any keys, as in translation, that is left out of the build.
@@ -139,16 +157,24 @@ fn together(heads: usize) -> usize {
 }
 
 impl Query<'_> {
-    /// Writes the contexts of all heads, `[num_heads, head_dim]`, and leaves their probs in `scores`, `[num_heads, keys]`,
-    /// each head's padded to whole fours. One head of keys and values follows the other, each read once for all that share
-    /// it. `tile` is room for [`TILE`] heads of keys or values.
-    fn attend<L: Lanes>(&self, scores: &mut Vec<[f32; 4]>, tile: &mut [f32], context: &mut [f32]) {
-        let (n, fours) = (self.keys.len(), self.keys.len().div_ceil(4));
+    /// Writes the contexts of all heads of `R` rows, `[R, num_heads, head_dim]`, and leaves their probs in `scores`,
+    /// `[R, num_heads, keys]`, each head's padded to whole fours. One head of keys and values follows the other, each read
+    /// once for all that share it. `tile` is room for [`TILE`] heads of keys or values.
+    fn attend<L: Lanes, const R: usize>(
+        &self,
+        scores: &mut Vec<[f32; 4]>,
+        tile: &mut [f32],
+        context: &mut [f32],
+    ) {
+        let (n, fours, heads) = (self.keys.len(), self.keys.len().div_ceil(4), self.args.num_heads);
         scores.clear();
-        scores.resize(self.args.num_heads * fours, [f32::NEG_INFINITY; 4]);
-        self.score::<L>(scores, tile);
-        for (head, scores) in scores.chunks_exact_mut(fours.max(1)).enumerate() {
-            self.add_relative(head, scores.as_flattened_mut());
+        scores.resize(R * heads * fours, [f32::NEG_INFINITY; 4]);
+        match R {
+            1 => self.score::<L>(scores, tile),
+            _ => self.score_rows::<L, R>(scores, tile),
+        }
+        for (index, scores) in scores.chunks_exact_mut(fours.max(1)).enumerate() {
+            self.add_relative([index / heads, index % heads], scores.as_flattened_mut());
             if let Some(cap) = self.args.score_cap {
                 math::soft_cap::<L>(scores.as_flattened_mut(), cap);
             }
@@ -158,16 +184,19 @@ impl Query<'_> {
             }
             math::softmax::<L>(scores);
         }
-        self.mix::<L>(scores, tile, context);
+        match R {
+            1 => self.mix::<L>(scores, tile, context),
+            _ => self.mix_rows::<L, R>(scores, tile, context),
+        }
     }
 
-    /// Adds what the distances of the keys are worth to a head. What only translates does without.
-    fn add_relative(&self, head: usize, scores: &mut [f32]) {
+    /// Adds what the distances of the keys are worth to a head of a row. What only translates does without.
+    fn add_relative(&self, [row, head]: [usize; 2], scores: &mut [f32]) {
         let Some(relative) = self.args.relative.filter(|_| cfg!(feature = "encoder")) else {
             return;
         };
         let reach = (relative.columns() / 2) as isize;
-        let first = usize::try_from(reach + self.offset).ok();
+        let first = usize::try_from(reach + self.offset - row as isize).ok();
         let row = relative.row(head).zip(first).and_then(|(row, first)| row.get(first..));
         for (score, addend) in scores.iter_mut().zip(row.unwrap_or_default()).take(self.keys.len())
         {
@@ -259,114 +288,55 @@ impl Query<'_> {
                 let values = &values[..keys.len()];
                 let probs = probs.as_flattened().chunks_exact(padded).skip(first_head);
                 let mut probs = probs.map(|probs| &probs[keys.clone()]);
-                for contexts in shared.chunks_exact_mut(TOGETHER * head_dim) {
-                    mix_tile::<L, TOGETHER>(&mut probs, values, contexts);
+                let mut shared = shared.chunks_exact_mut(head_dim);
+                for _ in (0..together(heads_each)).step_by(TOGETHER) {
+                    mix_tile::<L, TOGETHER>(&mut probs, values, &mut shared);
                 }
                 for context in rest.chunks_exact_mut(head_dim) {
-                    mix_tile::<L, 1>(&mut probs, values, context);
+                    mix_tile::<L, 1>(&mut probs, values, &mut std::iter::once(context));
                 }
             }
         }
     }
-}
 
-/// The scores of the next `H` heads with four keys, `scale · q·k`: lanes over d, added up in the order of [`Lanes::sum`],
-/// then what is left of d. They are the fours at `four` of the next heads' scores.
-#[inline(always)]
-fn dot_fours<'q, 's, L: Lanes, const H: usize>(
-    queries: &mut impl Iterator<Item = &'q [f32]>,
-    keys: [&[f32]; 4],
-    scale: f32,
-    scores: &mut impl Iterator<Item = &'s mut [[f32; 4]]>,
-    four: usize,
-) {
-    let queries: [&[f32]; H] = std::array::from_fn(|_| queries.next().unwrap_or(&[]));
-    let chunks = queries.map(|q| q.as_chunks::<4>().0);
-    let key_chunks = keys.map(|key| key.as_chunks::<4>().0);
-    let whole = key_chunks[0].len();
-    let (chunks, key_chunks) =
-        (chunks.map(|chunks| &chunks[..whole]), key_chunks.map(|chunks| &chunks[..whole]));
-    let mut sums = [[L::splat(0.0); 4]; H];
-    for d in 0..whole {
-        let keys = key_chunks.map(|chunks| L::load(&chunks[d]));
-        for (sums, q) in sums.iter_mut().zip(chunks) {
-            let q = L::load(&q[d]);
-            for (sum, key) in sums.iter_mut().zip(keys) {
-                *sum = L::add(*sum, L::mul(q, key));
+    /// As [`Query::score`], of `R` rows.
+    fn score_rows<L: Lanes, const R: usize>(&self, scores: &mut [[f32; 4]], tile: &mut [f32]) {
+        let (args, fours) = (self.args, self.keys.len().div_ceil(4));
+        let (q, head_dim) = (&args.q, args.head_dim);
+        let rows = q.tensor.values().chunks_exact(q.tensor.columns()).skip(self.row);
+        for head in 0..args.num_heads {
+            let queries = rows.clone().map(|row| &row[q.column + head * head_dim..][..head_dim]);
+            for (four, first) in self.keys.clone().step_by(4).enumerate() {
+                let rows: [usize; 4] = std::array::from_fn(|i| (first + i).min(self.keys.end - 1));
+                let keys = self.heads::<L, 4>(rows.into_iter(), args.k_column, head, tile);
+                let rows = scores.chunks_exact_mut(args.num_heads * fours);
+                let mut to = rows.map(|row| &mut row[head * fours..][..fours]);
+                dot_fours::<L, R>(&mut queries.clone(), keys, args.scale, &mut to, four);
             }
         }
     }
-    for (sums, q) in sums.into_iter().zip(queries) {
-        let mut total = L::sums(sums);
-        for d in 4 * whole..q.len() {
-            let key = keys.map(|key| key[d]);
-            total = L::add(total, L::mul(L::splat(q[d]), L::load(&key)));
-        }
-        if let Some(to) = scores.next().and_then(|scores| scores.get_mut(four)) {
-            L::store(L::mul(total, L::splat(scale)), to);
-        }
-    }
-}
 
-/// Adds to the contexts of `H` heads, `[H, head_dim]`, what a tile of values weighs with the probs of the next heads.
-#[inline(always)]
-fn mix_tile<'p, L: Lanes, const H: usize>(
-    probs: &mut impl Iterator<Item = &'p [f32]>,
-    values: &[&[f32]],
-    contexts: &mut [f32],
-) {
-    let probs: [&[f32]; H] = std::array::from_fn(|_| probs.next().unwrap_or(&[]));
-    let head_dim = contexts.len() / H;
-    let mut d = 0;
-    // As many sums as a processor has vectors for.
-    while H == 1 && d + 32 <= head_dim {
-        mix_columns::<L, H, 8>(probs, values, contexts, d);
-        d += 32;
-    }
-    while d + 16 <= head_dim {
-        mix_columns::<L, H, 4>(probs, values, contexts, d);
-        d += 16;
-    }
-    for (context, probs) in contexts.chunks_exact_mut(head_dim).zip(probs) {
-        for (d, to) in context.iter_mut().enumerate().skip(d) {
-            *to = probs.iter().zip(values).fold(*to, |sum, (p, v)| sum + p * v[d]);
-        }
-    }
-}
-
-/// As [`mix_tile`], of `4 · C` columns from `d` on.
-#[inline(always)]
-fn mix_columns<L: Lanes, const H: usize, const C: usize>(
-    probs: [&[f32]; H],
-    values: &[&[f32]],
-    contexts: &mut [f32],
-    d: usize,
-) {
-    let head_dim = contexts.len() / H;
-    let probs = probs.map(|probs| &probs[..values.len()]);
-    let mut sums = [[L::splat(0.0); C]; H];
-    let mut rows = contexts.chunks_exact_mut(head_dim);
-    let mut places: [&mut [[f32; 4]]; H] = std::array::from_fn(|_| {
-        let row = rows.next().unwrap_or(&mut []);
-        row.get_mut(d..d + 4 * C).map_or(&mut [][..], |row| row.as_chunks_mut::<4>().0)
-    });
-    for (sums, place) in sums.iter_mut().zip(&places) {
-        for (sum, four) in sums.iter_mut().zip(place.iter()) {
-            *sum = L::load(four);
-        }
-    }
-    for (j, v) in values.iter().enumerate() {
-        let (v, _) = v[d..d + 4 * C].as_chunks::<4>();
-        for (sums, probs) in sums.iter_mut().zip(probs) {
-            let p = L::splat(probs[j]);
-            for (sum, v) in sums.iter_mut().zip(v) {
-                *sum = L::add(*sum, L::mul(p, L::load(v)));
+    /// As [`Query::mix`], of `R` rows.
+    fn mix_rows<L: Lanes, const R: usize>(
+        &self,
+        probs: &[[f32; 4]],
+        tile: &mut [f32],
+        context: &mut [f32],
+    ) {
+        let (args, padded) = (self.args, 4 * self.keys.len().div_ceil(4));
+        let (heads, head_dim) = (args.num_heads, args.head_dim);
+        context.fill(0.0);
+        for head in 0..heads {
+            for first in (0..self.keys.len()).step_by(TILE) {
+                let keys = first..self.keys.len().min(first + TILE);
+                let rows = keys.clone().map(|key| self.keys.start + key);
+                let values = self.heads::<L, TILE>(rows, args.v_column, head, tile);
+                let probs = probs.as_flattened().chunks_exact(heads * padded);
+                let mut probs = probs.map(|row| &row[head * padded..][keys.clone()]);
+                let rows = context.chunks_exact_mut(heads * head_dim);
+                let mut contexts = rows.map(|row| &mut row[head * head_dim..][..head_dim]);
+                mix_tile::<L, R>(&mut probs, &values[..keys.len()], &mut contexts);
             }
-        }
-    }
-    for (sums, place) in sums.into_iter().zip(&mut places) {
-        for (sum, to) in sums.into_iter().zip(place.iter_mut()) {
-            L::store(sum, to);
         }
     }
 }

@@ -1,6 +1,7 @@
 //! Scaled dot-product attention, softmax(q·kᵀ/√d)·v in several heads (Vaswani et al. 2017): arguments, checks, reference.
 
 pub mod cpu;
+mod tiles;
 
 use super::linear::mismatch;
 use crate::error::Result;
