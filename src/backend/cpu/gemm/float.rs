@@ -113,8 +113,8 @@ impl FloatTiles<'_> {
                 let (low, high) = (L::load(low), L::load(high));
                 for r in 0..R {
                     let [sum_low, sum_high] = &mut sums[r][b];
-                    *sum_low = L::add(*sum_low, L::mul(x[r], low));
-                    *sum_high = L::add(*sum_high, L::mul(x[r], high));
+                    *sum_low = L::mul_add(x[r], low, *sum_low);
+                    *sum_high = L::mul_add(x[r], high, *sum_high);
                 }
             }
         }

@@ -1,7 +1,7 @@
 //! SIMD lanes: the few vector operations that the CPU's algorithms are written over, and the only unsafe code.
 //!
 //! Every implementation gives the same bits: IEEE operations that round to nearest, exact integers,
-//! no fused multiply–add, and one fixed order wherever lanes are added up.
+//! and one fixed order wherever lanes are added up. [`Lanes::mul_add`] alone may be fused or not.
 
 #![allow(unsafe_code)]
 
@@ -62,6 +62,12 @@ pub trait Lanes: Copy + Debug + 'static {
     fn sub(a: Self::F32, b: Self::F32) -> Self::F32;
     /// `a · b`.
     fn mul(a: Self::F32, b: Self::F32) -> Self::F32;
+    /// `a · b + c`. Where WebAssembly has relaxed instructions it is rounded once if the processor does so in one step, and
+    /// twice elsewhere: the one operation whose bits depend on the machine, used by float32 products alone.
+    #[inline(always)]
+    fn mul_add(a: Self::F32, b: Self::F32, c: Self::F32) -> Self::F32 {
+        Self::add(Self::mul(a, b), c)
+    }
     /// `a / b`.
     fn div(a: Self::F32, b: Self::F32) -> Self::F32;
     /// `√a`.

@@ -40,6 +40,11 @@ impl Lanes for Simd128 {
     fn mul(a: v128, b: v128) -> v128 {
         f32x4_mul(a, b)
     }
+    #[cfg(target_feature = "relaxed-simd")]
+    #[inline(always)]
+    fn mul_add(a: v128, b: v128, c: v128) -> v128 {
+        f32x4_relaxed_madd(a, b, c)
+    }
     #[inline(always)]
     fn div(a: v128, b: v128) -> v128 {
         f32x4_div(a, b)
