@@ -90,10 +90,10 @@ struct FloatTiles<'a> {
 }
 
 impl FloatTiles<'_> {
-    /// Sums of `R` rows with `B` blocks. As many float32 of `ahead` as there are inputs are fetched meanwhile, if any is
-    /// there: a load for each input, which costs less than to wait for memory later.
+    /// Sums of `R` rows with `B` blocks. For each input `S` float32 of `ahead` are fetched meanwhile, if any is there: by one
+    /// load, which costs less than to wait for memory later.
     #[inline(always)]
-    fn sums_and_fetch<L: Lanes, const R: usize, const B: usize>(
+    fn sums_and_fetch<L: Lanes, const R: usize, const B: usize, const S: usize>(
         &self,
         [row, block]: [usize; 2],
         ahead: Option<&[f32]>,
@@ -101,11 +101,11 @@ impl FloatTiles<'_> {
         let n = self.in_features;
         let rows: [&[f32]; R] = std::array::from_fn(|r| &self.input[(row + r) * n..][..n]);
         let blocks: [&[Floats]; B] = std::array::from_fn(|b| &self.blocks[(block + b) * n..][..n]);
-        let ahead = ahead.map(|ahead| &ahead[..n]);
+        let ahead = ahead.map(|ahead| &ahead.as_chunks::<S>().0[..n]);
         let mut sums = [[[L::splat(0.0); 2]; B]; R];
         for k in 0..n {
             if let Some(ahead) = ahead {
-                L::fetch(&ahead[k]);
+                L::fetch(&ahead[k][0]);
             }
             let x: [L::F32; R] = std::array::from_fn(|r| L::splat(rows[r][k]));
             for b in 0..B {
@@ -122,6 +122,31 @@ impl FloatTiles<'_> {
     }
 }
 
+impl FloatTiles<'_> {
+    /// Computes the first `rows` rows of a block, of which each four fetches `S` eighths of the next block, until it is
+    /// there.
+    #[inline(always)]
+    fn fours_and_fetch<L: Lanes, const S: usize>(
+        &self,
+        rows: usize,
+        block: usize,
+        sweep: &mut Sweep<'_, '_>,
+    ) {
+        let n = self.in_features;
+        let next = self.blocks.get((block + 1) * n..(block + 2) * n).unwrap_or_default();
+        let mut parts = Floats::lanes(next).chunks_exact(S * n.max(1));
+        for row in (0..rows).step_by(4) {
+            let sums = match parts.next() {
+                Some(part) => self.sums_and_fetch::<L, 4, 1, S>([row, block], Some(part)),
+                None => self.sums_and_fetch::<L, 4, 1, S>([row, block], None),
+            };
+            for (r, [sums]) in sums.into_iter().enumerate() {
+                sweep.finish::<L>(row + r, block, sums);
+            }
+        }
+    }
+}
+
 impl<L: Lanes> Tile<L> for FloatTiles<'_> {
     #[inline(always)]
     fn sums<const R: usize, const B: usize>(
@@ -129,24 +154,17 @@ impl<L: Lanes> Tile<L> for FloatTiles<'_> {
         row: usize,
         block: usize,
     ) -> [[[L::F32; 2]; B]; R] {
-        self.sums_and_fetch::<L, R, B>([row, block], None)
+        self.sums_and_fetch::<L, R, B, 1>([row, block], None)
     }
 
-    /// The first eight fours fetch an eighth each of the next block: a model's weights are more than caches hold, and
-    /// the first four would wait for its block while all others have it near.
+    /// The fours fetch the next block between them: a model's weights are more than caches hold, and the first four would
+    /// wait for its block while all others have it near.
     #[inline(never)] // a function of its own is compiled soonest and best
     fn fours(&self, rows: usize, block: usize, sweep: &mut Sweep<'_, '_>) {
-        let n = self.in_features;
-        let next = self.blocks.get((block + 1) * n..(block + 2) * n).unwrap_or_default();
-        let mut parts = Floats::lanes(next).chunks_exact(n.max(1));
-        for row in (0..rows).step_by(4) {
-            let sums = match parts.next() {
-                Some(part) => self.sums_and_fetch::<L, 4, 1>([row, block], Some(part)),
-                None => self.sums_and_fetch::<L, 4, 1>([row, block], None),
-            };
-            for (r, [sums]) in sums.into_iter().enumerate() {
-                sweep.finish::<L>(row + r, block, sums);
-            }
+        match rows / 4 {
+            8.. => self.fours_and_fetch::<L, 1>(rows, block, sweep),
+            4..8 => self.fours_and_fetch::<L, 2>(rows, block, sweep),
+            _ => self.fours_and_fetch::<L, 4>(rows, block, sweep),
         }
     }
 }
