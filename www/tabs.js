@@ -1,14 +1,15 @@
 // The tabs: the address says which one is shown, so that a reload, a link and the browser's Back keep to it.
 
-/** @typedef {'translate' | 'chat'} Tab */
+/** @typedef {'translate' | 'chat' | 'search'} Tab */
 
 const tabs = /** @type {HTMLAnchorElement[]} */ ([...document.querySelectorAll('[role=tab]')]);
 
 /** What waits for a tab to be shown. @type {Map<Tab, (() => void)[]>} */
 const waiting = new Map();
 
-/** Whatever is not the chat is the translation, whose address names its languages. @returns {Tab} */
-export const shownTab = () => (location.hash === '#chat' ? 'chat' : 'translate');
+/** Whatever is not another tab is the translation, whose address names its languages. @returns {Tab} */
+export const shownTab = () =>
+  location.hash === '#chat' ? 'chat' : location.hash === '#search' ? 'search' : 'translate';
 
 /** Calls back as soon as the tab is shown, once. @param {Tab} tab @param {() => void} begin */
 export function onceShown(tab, begin) {

@@ -312,7 +312,7 @@ test('looks: nothing jumps, nothing overflows; screenshots are left to look at',
       await page.screenshot({ path: join(folder, `${name}.png`) });
       await checkShifts(page, name);
       await checkLooks(page, `${name}, with an answer`);
-      for (const summary of await page.locator('.side summary').all()) await summary.click();
+      for (const summary of await page.locator('#chat-panel .side summary').all()) await summary.click();
       await page.getByLabel('Temperature', { exact: true }).fill('-1');
       await page.getByRole('textbox', { name: 'Message' }).fill('And now?');
       await page.getByRole('button', { name: 'Send' }).click();

@@ -25,7 +25,7 @@ const TYPES = {
  */
 
 /**
- * Starts a server on a free port. `/pkg/` and `/models/` are the repository's folders, the rest is `www/`;
+ * Starts a server on a free port. `/pkg/` and `/models/` are the repository's folders, `/docs/` has two texts of it, the rest is `www/`;
  * `folders` serves others, by the first part of their path: { '/site/': '…' }. `headers` go out with every answer.
  * `altered` has other texts for the files at these paths.
  * @param {{
@@ -73,6 +73,9 @@ export async function startServer({ isolated = true, folders = {}, headers = {},
 
 /** @param {string} path Of a URL. */
 export function fileOf(path) {
+  // As `cargo xtask demo` has it.
+  const [, doc] = /^\/docs\/(README\.md|ARCHITECTURE\.md)$/.exec(path) ?? [];
+  if (doc !== undefined) return join(ROOT, doc);
   const known = /^\/(pkg|models|tests)\//.test(path);
   const file = normalize(join(ROOT, known ? '.' : 'www', path));
   return path.endsWith('/') ? join(file, 'index.html') : file;

@@ -150,6 +150,7 @@ fn serve_all(workspace: &Workspace) -> Result<String> {
             ("/packed/".to_owned(), packed(workspace)),
             ("/peers/".to_owned(), peers::folder(workspace)),
         ],
+        files: Vec::new(),
         isolated: true,
     };
     // Ends with the process.

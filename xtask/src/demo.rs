@@ -36,7 +36,7 @@ fn run(mut arguments: Arguments) -> Result<()> {
     }
     if builds {
         setup::set_up(&workspace, Purpose::Build)?;
-        let ids = ["en-pt", "pt-en", "smollm2-135m-instruct"];
+        let ids = ["en-pt", "pt-en", "smollm2-135m-instruct", "all-minilm-l6-v2"];
         models::fetch(&workspace, &ids.map(str::to_owned))?;
         build::build(&workspace)?;
     }
@@ -46,6 +46,10 @@ fn run(mut arguments: Arguments) -> Result<()> {
             ("/models/".to_owned(), workspace.models()),
             ("/".to_owned(), workspace.root.join("www")),
         ],
+        // What the search tab offers to search in, beside the package's own README.
+        files: ["README.md", "ARCHITECTURE.md"]
+            .map(|name| (format!("/docs/{name}"), workspace.root.join(name)))
+            .to_vec(),
         isolated,
     };
     let isolation = if isolated { "cross-origin isolated" } else { "not cross-origin isolated" };

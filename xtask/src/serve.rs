@@ -16,6 +16,8 @@ use std::{
 pub struct Site {
     /// URL prefixes (with both slashes) and the folders they stand for; the first that fits.
     pub folders: Vec<(String, PathBuf)>,
+    /// Paths of URLs and the single files that they stand for; they come before the folders.
+    pub files: Vec<(String, PathBuf)>,
     /// Whether pages are cross-origin isolated, so that they may share memory between threads.
     pub isolated: bool,
 }
@@ -133,9 +135,12 @@ impl Site {
         headers
     }
 
-    /// The file that a request's target names; never one outside the folders.
+    /// The file that a request's target names: one of the files, never another one outside the folders.
     fn find(&self, target: &str) -> Option<PathBuf> {
         let path = percent_decode(target.split(['?', '#']).next()?)?;
+        if let Some((_, file)) = self.files.iter().find(|(url, _)| *url == path) {
+            return file.is_file().then(|| file.clone());
+        }
         let (prefix, folder) = self.folders.iter().find(|(prefix, _)| path.starts_with(prefix))?;
         let folder = fs::canonicalize(folder).ok()?;
         let mut file = fs::canonicalize(folder.join(path.get(prefix.len()..)?)).ok()?;
@@ -235,11 +240,16 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("{name}-{}", std::process::id()));
         fs::create_dir_all(folder.join("page/sub")).unwrap();
         fs::write(folder.join("secret.txt"), "secret").unwrap();
+        fs::write(folder.join("open.txt"), "open").unwrap();
         fs::write(folder.join("page/index.html"), "<p>page").unwrap();
         fs::write(folder.join("page/a b.wasm"), "0123456789").unwrap();
         let listener = TcpListener::bind(("127.0.0.1", 0)).unwrap();
         let port = listener.local_addr().unwrap().port();
-        let site = Site { folders: vec![("/".to_owned(), folder.join("page"))], isolated };
+        let site = Site {
+            folders: vec![("/".to_owned(), folder.join("page"))],
+            files: vec![("/docs/open.txt".to_owned(), folder.join("open.txt"))],
+            isolated,
+        };
         thread::spawn(move || serve(&listener, site));
         port
     }
@@ -287,7 +297,17 @@ mod tests {
     #[test]
     fn nothing_outside_the_folder_is_served() {
         let port = start("serve-outside", true);
-        for target in ["/../secret.txt", "/%2e%2e/secret.txt", "//etc/passwd", "/sub", "/none"] {
+        let open = ask(port, "GET /docs/open.txt HTTP/1.1");
+        assert!(open.starts_with("HTTP/1.1 200") && open.ends_with("open"), "{open}");
+        for target in [
+            "/../secret.txt",
+            "/%2e%2e/secret.txt",
+            "/docs/secret.txt",
+            "/docs/../secret.txt",
+            "//etc/passwd",
+            "/sub",
+            "/none",
+        ] {
             let answer = ask(port, &format!("GET {target} HTTP/1.1"));
             assert!(answer.starts_with("HTTP/1.1 404"), "{target}: {answer}");
         }
