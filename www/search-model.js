@@ -62,7 +62,7 @@ async function load(signal, tell) {
   try {
     embedder = await Embedder.create({
       model: MODEL,
-      // A third of float32's memory, and the same passages come first.
+      // A third of float32's memory, about half its time, and the same passages come first.
       precision: 'int8',
       signal,
       monitor(monitor) {
