@@ -161,7 +161,7 @@ function lacking(id: string, missing: readonly string[], there: readonly string[
   }
   const needs = `${id}: an encoder is config.json, tokenizer.json and model.safetensors (or ${SHARDS} and what it names)`;
   return new MultiheadError(
-    [`${needs}; missing: ${missing.join(', ')}; there: ${names(there)}`, ...advice].join('. '),
+    [`${needs}; missing: ${names(missing)}; there: ${names(there)}`, ...advice].join('. '),
     { code: 'model-unsupported', option: 'model', ...(missing[0] === undefined ? {} : { file: missing[0] }) },
   );
 }

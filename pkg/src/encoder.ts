@@ -85,8 +85,9 @@ export class Encoder {
   async tokenize(text: unknown): Promise<Token[]> {
     checkText(text);
     const { signal } = this.#life;
-    const { engine, number } = await this.#shared.ready(signal);
-    return engine.request('tokenize', { model: number, text }, { signal });
+    return this.#shared.asked(signal, ({ engine, number }) =>
+      engine.request('tokenize', { model: number, text }, { signal }),
+    );
   }
 
   /** Stops its open calls and frees the model, unless others use it. */
@@ -136,16 +137,17 @@ export async function embedAll(
   const together = options.tooLong === 'error' ? texts.length : TOGETHER;
   for (let start = 0; start < texts.length; start += together) {
     const some = texts.slice(start, start + together);
-    // A worker that died meanwhile is another one.
-    const { engine, number } = await shared.ready(signal);
-    const ask = { model: number, texts: some, options, detail };
     let told = 0;
     const progress = (done: number): void => {
       if (done <= told) return;
       told = done;
       report?.(start + done, texts.length);
     };
-    take(await engine.request('embed', ask, { signal, progress }));
+    // A worker that died meanwhile is another one.
+    const part = await shared.asked(signal, ({ engine, number }) =>
+      engine.request('embed', { model: number, texts: some, options, detail }, { signal, progress }),
+    );
+    take(part);
     progress(some.length);
   }
 }

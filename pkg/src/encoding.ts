@@ -93,7 +93,7 @@ export async function embedded(
   // For nothing no model is needed.
   if (texts.length === 0) return [];
   const vectors: Vector[] = [];
-  await once('embed', taken, DEFAULT_MODEL, (running, shared) =>
+  await once('embed', taken, DEFAULT_MODEL, (shared, running) =>
     embedAll(shared, texts, pooling, false, taken.signal, report, (part) => {
       vectors.push(...vectorsOf(part, factsOf(running)));
     }),
@@ -108,8 +108,10 @@ export async function classified(
   const taken = read(options, HEAD, 'classify()');
   const head = headOf(taken);
   checkText(text);
-  return once('classify', taken, undefined, ({ engine, number }) =>
-    engine.request('classify', { model: number, text, options: head }, { signal: taken.signal }),
+  return once('classify', taken, undefined, (shared) =>
+    shared.asked(taken.signal, ({ engine, number }) =>
+      engine.request('classify', { model: number, text, options: head }, { signal: taken.signal }),
+    ),
   );
 }
 
@@ -117,8 +119,10 @@ export async function tagged(text: unknown, options: EncoderCallOptions): Promis
   const taken = read(options, TAG, 'tagTokens()');
   const head = headOf(taken);
   checkText(text);
-  return once('tag', taken, undefined, ({ engine, number }) =>
-    engine.request('tag', { model: number, text, options: head }, { signal: taken.signal }),
+  return once('tag', taken, undefined, (shared) =>
+    shared.asked(taken.signal, ({ engine, number }) =>
+      engine.request('tag', { model: number, text, options: head }, { signal: taken.signal }),
+    ),
   );
 }
 
@@ -129,8 +133,10 @@ export async function filled(
   const taken = read(options, HEAD, 'fillMask()');
   const head = headOf(taken);
   checkText(text);
-  return once('fill', taken, undefined, ({ engine, number }) =>
-    engine.request('fill', { model: number, text, options: head }, { signal: taken.signal }),
+  return once('fill', taken, undefined, (shared) =>
+    shared.asked(taken.signal, ({ engine, number }) =>
+      engine.request('fill', { model: number, text, options: head }, { signal: taken.signal }),
+    ),
   );
 }
 
@@ -139,7 +145,7 @@ async function once<T>(
   task: EncoderTask,
   options: ModelOptions,
   otherwise: string | undefined,
-  work: (running: RunningModel, shared: SharedModel) => Promise<T>,
+  work: (shared: SharedModel, running: RunningModel) => Promise<T>,
 ): Promise<T> {
   const { model = otherwise } = options;
   if (model === undefined) {
@@ -149,7 +155,7 @@ async function once<T>(
   try {
     checkTask(shared.found.id, factsOf(running), task);
     shared.kept = true;
-    return await work(running, shared);
+    return await work(shared, running);
   } finally {
     shared.release();
   }

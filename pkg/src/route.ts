@@ -94,8 +94,9 @@ export class Route {
 
   /** Tokens of the text, as the first model sees it. */
   async measure(text: string, signal: AbortSignal): Promise<number> {
-    const { engine, number } = await (this.#before ?? this.#last).ready(signal);
-    return engine.request('measure', { model: number, text }, { signal });
+    return (this.#before ?? this.#last).asked(signal, ({ engine, number }) =>
+      engine.request('measure', { model: number, text }, { signal }),
+    );
   }
 
   /** Reads `target` as a translation of `source`, which one model can. */
@@ -105,8 +106,9 @@ export class Route {
         'Translator.align() takes a pair with a model of its own; through English neither model would read both texts',
       );
     }
-    const { engine, number } = await this.#last.ready(signal);
-    const [read] = await engine.request('align', { model: number, source, target, decoding }, { signal });
+    const [read] = await this.#last.asked(signal, ({ engine, number }) =>
+      engine.request('align', { model: number, source, target, decoding }, { signal }),
+    );
     // Lone surrogates do not get to the model, but nor do they move an offset.
     return { text: target, sentences: read?.sentences ?? [] };
   }
@@ -145,11 +147,12 @@ async function step<W extends Want>(
   want: W,
   { decoding, signal, piece }: Call,
 ): Promise<Answers[W]> {
-  const { engine, number } = await model.ready(signal);
-  const answer = await engine.request(
-    'translate',
-    { model: number, texts, decoding, want },
-    { signal, ...(piece === undefined ? {} : { piece }) },
+  const answer = await model.asked(signal, ({ engine, number }) =>
+    engine.request(
+      'translate',
+      { model: number, texts, decoding, want },
+      { signal, ...(piece === undefined ? {} : { piece }) },
+    ),
   );
   return answer as Answers[W];
 }

@@ -121,6 +121,14 @@ export class SharedModel {
     return this.#loading === loading && running.engine.alive ? running : this.ready(signal, report);
   }
 
+  /** Asks it as soon as it is loaded and running, and again where it was unloaded between both. */
+  async asked<T>(signal: AbortSignal | undefined, ask: (running: RunningModel) => Promise<T>): Promise<T> {
+    for (;;) {
+      const running = await this.ready(signal);
+      if (this.#loading?.running === running && running.engine.alive) return ask(running);
+    }
+  }
+
   /** Frees its memory once its open calls are done. Its users load it again when they call. */
   unload(): Promise<void> {
     const work = this.#free();

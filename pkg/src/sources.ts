@@ -76,6 +76,9 @@ export function isFiles(source: unknown): source is Exclude<ModelSource, string 
   return typeof source.files === 'object' && source.files !== null;
 }
 
+/** How many of its files' names a model is called by. */
+const NAMED = 12;
+
 /** A model of files given by name. */
 export function given(files: Record<string, string | URL | Blob | ArrayBuffer>): FoundModel {
   const names = reading('model', () => Object.entries(files));
@@ -97,7 +100,10 @@ export function given(files: Record<string, string | URL | Blob | ArrayBuffer>):
     const origin = reading('model', () => (file instanceof Blob ? file : new Blob([file])));
     return { ...named, origin, bytes: origin.size };
   });
-  return { id: names.map(([name]) => name).join('+'), key: keys.join(' '), files: found };
+  const more = names.length - NAMED;
+  const shown = names.slice(0, NAMED).map(([name]) => name);
+  if (more > 0) shown.push(`${more} more`);
+  return { id: shown.join('+'), key: keys.join(' '), files: found };
 }
 
 /** Roles by the role or the name that an index gives, in the words of ours and of Firefox-Translations'. */

@@ -86,6 +86,59 @@ test('a thousand texts take no more memory than some', async () => {
   assert.equal((await memoryUsage()).wasm, wasm);
 });
 
+/** The files of a small encoder. @param {string} name */
+function filesOf(name) {
+  const files = readdirSync(new URL(`${name}/`, SMALL), { recursive: true, withFileTypes: true });
+  const blobs = files
+    .filter((file) => file.isFile() && file.name !== 'expected.json')
+    .map((file) => join(file.parentPath, file.name));
+  const root = fileURLToPath(new URL(`${name}/`, SMALL));
+  return {
+    files: Object.fromEntries(blobs.map((path) => [path.slice(root.length), new Blob([readFileSync(path)])])),
+  };
+}
+
+test('a model that is unloaded between two moments of a call is loaded again for it', async () => {
+  const [model, other] = [filesOf('bert-classify'), filesOf('distilbert-embed')];
+  const [scores, vector] = [await classify('a', { model }), await embed('a', { model })];
+  const embedder = await Embedder.create({ model });
+  const ticked = async (/** @type {number} */ ticks) => {
+    for (let tick = 0; tick < ticks; tick++) await Promise.resolve();
+  };
+  const calls = async () => {
+    const made = [embedder.embed('a'), classify('a', { model }), embedder.tokenize('a')];
+    assert.deepEqual((await Promise.all(made)).slice(0, 2), [vector, scores]);
+  };
+  for (let ticks = 0; ticks < 12; ticks++) {
+    // While it is being loaded, unload() would stop that.
+    await embedder.embed('a');
+    const made = calls();
+    await ticked(ticks);
+    // The worker goes with all its models.
+    await Promise.all([made, unload()]);
+    await Promise.all([embedder.embed('a'), embed('a', { model: other })]);
+    // The worker stays; of files unload() finds out first which model they are.
+    const unloaded = unload(model);
+    await ticked(ticks);
+    await Promise.all([unloaded, calls()]);
+  }
+  embedder.destroy();
+});
+
+test('a model of many files is called by some of them', async () => {
+  const { files } = filesOf('bert-embed');
+  const many = Array.from({ length: 1000 }, (_, place) => [`notes/${place}.txt`, new Blob()]);
+  delete files['tokenizer.json'];
+  await assert.rejects(
+    embed('a', { model: { files: { ...files, ...Object.fromEntries(many) } } }),
+    (error) => {
+      assert(error instanceof Error && error.message.length < 2000);
+      assert.match(error.message, /997 more: an encoder is .* missing: tokenizer\.json/);
+      return true;
+    },
+  );
+});
+
 test('the folder that --int8 writes gives the vectors too', async () => {
   const root = mkdtempSync(join(tmpdir(), 'multihead-encoder-'));
   try {
