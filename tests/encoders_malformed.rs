@@ -6,7 +6,7 @@
 mod support;
 
 use multihead::error::{Error, Result};
-use multihead::tasks::encoding::{Cpu, EncodingModel, LoadOptions};
+use multihead::tasks::encoding::{Cpu, EncodingModel, LoadOptions, Task};
 use serde_json::{Map, Value, json};
 use support::encoders::{Files, as_folder, files};
 use support::fixture;
@@ -111,6 +111,37 @@ fn missing_and_extra_tensors_are_all_named_at_once() {
     );
 }
 
+/// Many published encoders name the head of what they were trained from, without its tensors.
+#[test]
+fn a_head_that_is_only_named_is_none() {
+    for head in ["BertForMaskedLM", "BertForSequenceClassification", "BertForTokenClassification"] {
+        let files = with(bert(), "config.json", json!({ "architectures": [head] }));
+        let model = load(files).unwrap_or_else(|error| panic!("{head}: {error}"));
+        assert_eq!(model.info().tasks, [Task::Embed], "{head}");
+    }
+    // One of which a part is there is incomplete.
+    for (name, tensor) in [
+        ("roberta-classify", "classifier.out_proj.weight"),
+        ("roberta-classify", "classifier.dense.weight"),
+        ("bert-classify", "classifier.bias"),
+        ("bert-tag", "classifier.weight"),
+        ("bert-fill", "cls.predictions.transform.dense.weight"),
+    ] {
+        let files = files(&fixture(&format!("encoders/{name}")));
+        let files = with_head(files, |head| renamed(head, tensor, "elsewhere"));
+        fails_with(files, "model-corrupt", &["1 tensor(s) missing", tensor]);
+    }
+}
+
+#[test]
+fn tokens_around_a_text_are_tokens_of_the_model() {
+    let ids = json!({
+        "type": "BertProcessing", "cls": ["[CLS]", 4_294_967_295_u32], "sep": ["[SEP]", 3],
+    });
+    let files = with(bert(), "tokenizer.json", json!({ "post_processor": ids }));
+    fails_with(files, "model-unsupported", &["tokenizer.json", "4294967296 tokens"]);
+}
+
 #[test]
 fn tensors_of_another_shape_or_type_are_named() {
     let files = with(bert(), "config.json", json!({ "intermediate_size": 37 }));
@@ -202,7 +233,7 @@ fn steps_that_are_not_known_are_named() {
 #[test]
 fn no_length_leaves_no_room_for_a_text() {
     let files = with(bert(), "sentence_bert_config.json", json!({ "max_seq_length": 2 }));
-    fails_with(files, "model-unsupported", &["2 tokens"]);
+    fails_with(files, "model-unsupported", &["sentence_bert_config.json", "2 tokens"]);
     // What is no length is none.
     for length in [json!(null), json!(0), json!(-5), json!(1e30), json!("many")] {
         let files = with(bert(), "sentence_bert_config.json", json!({ "max_seq_length": length }));

@@ -133,9 +133,9 @@ fn task_of(head: &HeadSpec) -> Task {
 /// Tokens that are looked at: as sentence-transformers was told, else as the tokenizer was, but never more than there are
 /// positions.
 fn max_tokens(folder: &ModelFolder, tokenizer: &JsonTokenizer, positions: usize) -> Result<usize> {
-    let read = |file: &str, key: &str| match folder.config(file)? {
+    let read = |file: &'static str, key: &str| match folder.config(file)? {
         // Where there is no limit, a number of thirty digits stands for it.
-        Some(config) => Ok(config.get(key).and_then(Value::as_f64)),
+        Some(config) => Ok(config.get(key).and_then(Value::as_f64).map(|limit| (file, limit))),
         None => Ok(None),
     };
     let limit = match read("sentence_bert_config.json", "max_seq_length")? {
@@ -143,14 +143,16 @@ fn max_tokens(folder: &ModelFolder, tokenizer: &JsonTokenizer, positions: usize)
         None => read("tokenizer_config.json", "model_max_length")?,
     };
     // What is no size at all is not taken for one.
-    let limit = limit.filter(|limit| *limit >= 1.0).map_or(usize::MAX, |limit| limit as usize);
-    let limit = limit.min(positions);
+    let limit =
+        limit.filter(|(_, limit)| *limit >= 1.0).map(|(file, limit)| (file, limit as usize));
+    let own = limit.filter(|(_, limit)| *limit < positions);
+    let (file, limit) = own.unwrap_or(("config.json", positions));
     if limit <= tokenizer.added_tokens() {
         let what = format!(
             "a limit of {limit} tokens, of which the tokenizer takes {} for itself",
             tokenizer.added_tokens()
         );
-        return Err(Error::Unsupported { file: "config.json".to_owned(), what });
+        return Err(Error::Unsupported { file: file.to_owned(), what });
     }
     Ok(limit)
 }

@@ -172,10 +172,11 @@ impl JsonTokenizer {
         self.added.is_special(id)
     }
 
-    /// One more than the highest id; not every id below need be a token.
+    /// One more than the highest id, of what is put around texts too; not every id below need be a token.
     pub fn vocab_size(&self) -> usize {
-        let last = self.model.vocabulary.last_id().max(self.added.last_id());
-        last.map_or(0, |last| last as usize + 1)
+        let put_around = self.post_processor.last_id();
+        let last = self.model.vocabulary.last_id().max(self.added.last_id()).max(put_around);
+        last.map_or(0, |last| (last as usize).saturating_add(1))
     }
 
     /// Number of tokens that are put around a text.

@@ -57,6 +57,15 @@ impl PostProcessor {
         added.sum()
     }
 
+    /// The highest id that is put around a text.
+    pub fn last_id(&self) -> Option<u32> {
+        let ids = self.steps.iter().filter_map(|step| match step {
+            Step::Trim { .. } => None,
+            Step::Around { before, after } => before.iter().chain(after).max().copied(),
+        });
+        ids.max()
+    }
+
     /// Whether the white space of the tokens' texts is asked for.
     pub fn trims(&self) -> bool {
         self.steps.iter().any(|step| matches!(step, Step::Trim { .. }))

@@ -1,25 +1,41 @@
 //! Heads of encoders, as `architectures` of a `config.json` names them.
 
-use super::Description;
+use super::{Description, Family};
 use crate::error::Result;
 use crate::formats::TensorFile;
 use crate::model::{DenseSpec, HeadRows, HeadSpec, MatrixLayout, OutputSpec, StackSpec};
 
 impl Description<'_> {
-    /// The head of the model; none of what is an encoder alone, or has a head that is not known.
+    /// The head of the model; none of what is an encoder alone, or has a head that is not known. What was trained further
+    /// from a model with a head often still names it, with none of its tensors: that is an encoder alone.
     pub(super) fn head(&self, stack: &StackSpec) -> Result<Option<HeadSpec>> {
         let architectures = self.config.strings("architectures")?.unwrap_or_default();
         let is = |ending: &str| architectures.iter().any(|name| name.ends_with(ending));
+        let Family { classifier, vocabulary, .. } = self.family;
         Ok(if is("ForSequenceClassification") {
-            Some(self.text_scores())
+            // The stack's own map is there without a head too.
+            let first = Some(classifier.first).filter(|_| !classifier.first_in_stack);
+            let is_there = self.has(classifier.second) || first.is_some_and(|map| self.has(map));
+            is_there.then(|| self.text_scores())
         } else if is("ForTokenClassification") {
-            let layers = vec![self.dense("classifier", self.scores_of("classifier"))];
-            Some(HeadSpec { rows: HeadRows::Every, layers, output: None })
+            self.has("classifier").then(|| {
+                let layers = vec![self.dense("classifier", self.scores_of("classifier"))];
+                HeadSpec { rows: HeadRows::Every, layers, output: None }
+            })
         } else if is("ForMaskedLM") || is("ForPreTraining") {
-            Some(self.vocabulary_scores(stack))
+            let is_there = self.has(vocabulary.dense) || self.has(vocabulary.norm);
+            is_there.then(|| self.vocabulary_scores(stack))
         } else {
             None
         })
+    }
+
+    /// Whether the file has any tensor, of whatever type, of what is called so.
+    fn has(&self, name: &str) -> bool {
+        let is_of =
+            |tensor: &str| tensor.strip_prefix(name).is_some_and(|part| part.starts_with('.'));
+        self.file.tensors().any(|tensor| is_of(&tensor.name))
+            || self.file.others().any(|(_, tensor)| is_of(&tensor.name))
     }
 
     /// Scores that a map gives: as many as its matrix has rows.
