@@ -148,14 +148,15 @@ impl<'a, O: Ops> Loader<'a, O> {
         }
         let (name, rows) = (format!("{}_scale", tensor.name), tensor.shape.first().copied());
         let scales = self.floats(&name, &[rows.unwrap_or(0), 1])?;
-        match scales.iter().position(|scale| !scale.recip().is_finite() || *scale <= 0.0) {
+        let is_bad = |scale: f32| !scale.recip().is_finite() || scale <= 0.0;
+        match scales.iter().enumerate().find(|(_, scale)| is_bad(**scale)) {
             None => Ok(Multiplier::Rows(scales.into_iter().map(f32::recip).collect())),
-            Some(at) => {
+            Some((at, scale)) => {
                 let start = self.file.find(&name).map_or(0, |scales| scales.bytes.start);
                 Err(Error::Tensor {
                     file: self.file.name().to_owned(),
                     offset: start,
-                    what: format!("value {at} is {:?}, expected above 0", scales.get(at)),
+                    what: format!("value {at} is {scale:?}, expected above 0, with an inverse"),
                     tensor: name,
                 })
             }
@@ -258,7 +259,7 @@ impl<'a, O: Ops> Loader<'a, O> {
             _ => Stored::F32,
         };
         Ok(match self.activation(weights, &spec.activation_multiplier)? {
-            // The whole table is multiplied as it lies, where int16 costs no more.
+            // The whole table is multiplied as it lies, which knows no outliers, and where int16 costs no more.
             ActivationQuant::Near => ActivationQuant::Wide,
             other => other,
         })

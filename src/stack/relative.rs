@@ -52,7 +52,7 @@ fn bucket(distance: isize, buckets: usize, max_distance: usize) -> usize {
     // In float32, as the models were trained.
     let ratio = libm::logf(distance as f32 / exact as f32)
         / libm::log(max_distance as f64 / exact as f64) as f32;
-    let beyond = exact + (ratio * (half - exact) as f32) as usize;
+    let beyond = exact.saturating_add((ratio * (half - exact) as f32) as usize);
     side + beyond.min(half.saturating_sub(1))
 }
 
@@ -67,5 +67,7 @@ mod tests {
         assert_eq!([0, -1, -7, -8, -11, -12].map(of), [0, 1, 7, 8, 8, 9]);
         assert_eq!([-16, -32, -64, -90, -127, -128, -1000].map(of), [10, 12, 14, 14, 15, 15, 15]);
         assert_eq!([1, 7, 8, 12, 1000].map(of), [17, 23, 24, 25, 31]);
+        // As many exact distances as there are: all beyond share the last bucket of their side.
+        assert_eq!([-127, -200, 200].map(|distance| bucket(distance, 512, 128)), [127, 255, 511]);
     }
 }

@@ -106,7 +106,7 @@ impl<'a> Description<'a> {
         let config = self.config;
         let positions = config.required_size("max_position_embeddings")?;
         let first = match self.family.positions_after_padding {
-            true => config.size("pad_token_id")?.unwrap_or(1) + 1,
+            true => config.size("pad_token_id")?.unwrap_or(1).saturating_add(1),
             false => 0,
         };
         let Some(max_len) = positions.checked_sub(first).filter(|len| *len > 0) else {
