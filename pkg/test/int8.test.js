@@ -112,12 +112,13 @@ test('halves of both kinds are read, their smallest numbers too', () => {
   assert.deepEqual(integers(tensors.get('b.weight')?.[2]), [127, -32, 127, 0]);
 });
 
-test('a row of nothing has a factor that is no zero', () => {
+test('a row of nothing, or of next to nothing, has a factor with an inverse', () => {
+  // 1e-37 / 127 is a float32; one over it is more than any.
   const { tensors } = tensorsOf(
-    quantised('x', safetensors({ 'a.weight': ['F32', [1, 2], f32([0, 0])] })).content,
+    quantised('x', safetensors({ 'a.weight': ['F32', [2, 2], f32([0, 0, 1e-37, 0])] })).content,
   );
-  assert.deepEqual(floats(tensors.get('a.weight_scale')?.[2]), [1]);
-  assert.deepEqual(integers(tensors.get('a.weight')?.[2]), [0, 0]);
+  assert.deepEqual(floats(tensors.get('a.weight_scale')?.[2]), [1, 1]);
+  assert.deepEqual(integers(tensors.get('a.weight')?.[2]), [0, 0, 0, 0]);
 });
 
 test('what is no safetensors file is told', () => {

@@ -115,8 +115,8 @@ function quantise(file: string, tensor: string, row: Float32Array, integers: Int
     largest = Math.max(largest, Math.abs(value));
   }
   const scale = Math.fround(largest / MOST);
-  // A row of nothing, or of less than a float32 can tell from it.
-  if (scale === 0) return 1;
+  // A row of nothing, or of so little that the scale has no inverse in float32: readers divide by that.
+  if (!Number.isFinite(Math.fround(1 / scale))) return 1;
   for (const [index, value] of row.entries()) {
     integers[index] = Math.max(-MOST, Math.min(MOST, Math.round(value / scale)));
   }
