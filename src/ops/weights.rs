@@ -13,7 +13,7 @@ pub enum ActivationQuant {
     /// As `Static`, with `127 / max |x|` of each row.
     PerRow,
     /// As `PerRow`, but for what is far from the rest of its row (eight times the root of the mean square), which stays
-    /// float32.
+    /// float32. Not for logits over a whole table.
     Near,
     /// To int16 by the largest magnitude of each row: as fast where the product is of int16 pairs, and next to
     /// nothing is lost but what the weights lost.

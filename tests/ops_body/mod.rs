@@ -64,6 +64,7 @@ const CHECKS: &[(&str, fn())] = &[
     ("attention refuses what does not fit", attention::refusals),
     ("output projection", output::random_shapes),
     ("output projection of chosen rows", output::chosen_rows),
+    ("output projection with a multiplier a row", output::multipliers_of_rows),
     ("output projection refuses what does not fit", output::refusals),
     ("linear of blocks", blocks::linear),
     ("a table of blocks", blocks::table),

@@ -1,10 +1,10 @@
 //! The output projection: packed rows, and the whole table as it lies.
 
-use super::{Random, Run, read, run_all};
+use super::{Random, Run, assert_close, read, run_all};
 use multihead::backend::cpu::Cpu;
-use multihead::backend::cpu::lanes::{Lanes, Native};
+use multihead::backend::cpu::lanes::{Lanes, Native, Scalar};
 use multihead::ops::output::reference;
-use multihead::ops::{ActivationQuant, Ops, TableSource, Weights};
+use multihead::ops::{ActivationQuant, Multiplier, Ops, TableSource, Weights};
 
 struct Logits<'a> {
     hidden: &'a [f32],
@@ -67,6 +67,29 @@ pub fn chosen_rows() {
     check_random(8, true);
 }
 
+/// A table with a multiplier a row, all of it as it lies and rows that are chosen: 1 − 4, (−3 − 10) / 2 with a float32 input;
+/// with [64, −127] / 63.5 for it, −190 and −827 over that.
+pub fn multipliers_of_rows() {
+    let weights =
+        Weights::Int8 { values: vec![1, 2, -3, 5], multiplier: Multiplier::Rows(vec![1.0, 2.0]) };
+    let table = TableSource { name: "Wemb".to_owned(), rows: 2, columns: 2, weights };
+    for (activation, want) in [
+        (ActivationQuant::None, [-3.0, -6.5]),
+        (ActivationQuant::PerRow, [-190.0 / 63.5, -827.0 / 127.0]),
+    ] {
+        for ids in [None, Some(&[0, 1][..]), Some(&[1][..])] {
+            let logits =
+                Logits { hidden: &[1.0, -2.0], table: &table, bias: None, activation, ids };
+            let want = if ids == Some(&[1]) { &want[1..] } else { &want[..] };
+            for got in
+                [logits.run(&mut Cpu::<Native>::new()), logits.run(&mut Cpu::<Scalar>::new())]
+            {
+                assert_close(&got, want, 1e-6, "multipliers of rows");
+            }
+        }
+    }
+}
+
 pub fn refusals() {
     let cpu = Cpu::<Native>::new();
     let source = |weights| TableSource { name: "Wemb".to_owned(), rows: 4, columns: 2, weights };
@@ -78,6 +101,13 @@ pub fn refusals() {
     assert!(project(Some(&[0.0; 4]), ActivationQuant::None, Some(&[0, 3])).is_ok());
     assert!(project(None, ActivationQuant::None, Some(&[])).is_ok());
     assert!(project(Some(&[0.0; 3]), ActivationQuant::None, None).is_err());
+    // A table that is multiplied as it lies has no outliers set aside.
+    let int8 = Weights::Int8 { values: vec![1; 8], multiplier: Multiplier::One(1.0) };
+    let int8 = cpu.table(source(int8)).unwrap();
+    let near =
+        |ids| cpu.output_projection(&int8, None, ActivationQuant::Near, ids, &[]).map(|_| ());
+    assert!(near(Some(&[0, 3])).is_ok());
+    assert!(near(None).is_err());
     assert!(project(None, ActivationQuant::PerRow, None).is_err());
     assert!(project(None, ActivationQuant::None, Some(&[0, 4])).is_err());
     assert!(project(None, ActivationQuant::None, Some(&[1, 1])).is_err());

@@ -16,7 +16,15 @@ pub fn check(
     ids: Option<&[u32]>,
 ) -> Result<()> {
     check_use(name, [rows, columns], weights, bias, activation)?;
-    let Some(ids) = ids else { return Ok(()) };
+    let Some(ids) = ids else {
+        // What multiplies a table as it lies knows no outliers.
+        return match activation {
+            ActivationQuant::Near => {
+                Err(mismatch(name, "activations without outliers for a whole table", activation))
+            }
+            _ => Ok(()),
+        };
+    };
     if weights == Stored::Blocks {
         return Err(mismatch("output projection", "all rows of a table of blocks", ids.len()));
     }
