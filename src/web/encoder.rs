@@ -24,8 +24,7 @@ pub struct EncoderModel {
 #[wasm_bindgen]
 impl EncoderModel {
     /// Loads files by their path in the model's folder, each `{ name, data }` with a `Blob` or `Uint8Array`, and with the path
-    /// as its name. Options:
-    /// `{ precision }`.
+    /// as its name. Options: `{ precision }`.
     ///
     /// # Errors
     /// An object `{ code, message, … }` that names the file or option at fault.

@@ -24,7 +24,8 @@ pub use tensor::Tensor;
 /// A decoding step of one sentence stays below it.
 const WORTH_SHARING: usize = 400_000;
 
-/// The CPU as a device. `L` is how it computes; every choice gives the same bits.
+/// The CPU as a device. `L` is how it computes; every choice gives the same bits, but for float32 products
+/// ([`Lanes::mul_add`]).
 #[derive(Debug)]
 pub struct Cpu<L: Lanes = Native> {
     pub(crate) scratch: Scratch,

@@ -1,4 +1,4 @@
-//! Attention on the CPU: one query at a time, four keys at once, memory linear in the keys.
+//! Attention on the CPU: one query at a time, or a few that see the same keys, four keys at once, memory linear in the keys.
 
 use super::tiles::{dot_fours, mix_tile};
 use super::{AttentionArgs, KeysValues, Mask, check};

@@ -1,4 +1,5 @@
-//! SIMD lanes: the few vector operations that the CPU's algorithms are written over, and the only unsafe code.
+//! SIMD lanes: the few vector operations that the CPU's algorithms are written over, and, beside the pool's
+//! threads, the only unsafe code.
 //!
 //! Every implementation gives the same bits: IEEE operations that round to nearest, exact integers,
 //! and one fixed order wherever lanes are added up. [`Lanes::mul_add`] alone may be fused or not.
