@@ -6,8 +6,11 @@
 mod support;
 
 use multihead::error::{Error, Result};
-use multihead::tasks::encoding::{Cpu, EncodingModel, LoadOptions, Task};
+use multihead::tasks::encoding::{
+    Cpu, EmbeddingOptions, EncodingModel, LoadOptions, Task, TooLong,
+};
 use serde_json::{Map, Value, json};
+use std::rc::Rc;
 use support::encoders::{Files, as_folder, files};
 use support::fixture;
 
@@ -187,6 +190,7 @@ fn hyperparameters_that_cannot_be_are_named() {
         ("max_position_embeddings", json!(0)),
         ("vocab_size", json!(1.5)),
         ("layer_norm_eps", json!("small")),
+        ("layer_norm_eps", json!(-1e-5)),
         ("architectures", json!("BertModel")),
         ("id2label", json!(["a"])),
     ] {
@@ -239,4 +243,45 @@ fn no_length_leaves_no_room_for_a_text() {
         let files = with(bert(), "sentence_bert_config.json", json!({ "max_seq_length": length }));
         assert!(load(files).is_ok());
     }
+}
+
+#[test]
+fn a_row_of_the_padding_token_past_all_positions_is_refused() {
+    let files = files(&fixture("encoders/roberta-embed"));
+    let files = with(files, "config.json", json!({ "pad_token_id": u32::MAX }));
+    fails_with(files, "model-corrupt", &["max_position_embeddings"]);
+}
+
+#[test]
+fn numbers_that_are_none_are_no_answer() {
+    // Finite, as any weight has to be, and too large to be added up.
+    for folder in ["mpnet-embed", "bert-classify", "bert-tag", "bert-fill"] {
+        let files = with_large_values(files(&fixture(&format!("encoders/{folder}"))));
+        let model = Rc::new(load(files).unwrap());
+        let mut job = match folder {
+            "mpnet-embed" => model.embed(vec!["a".to_owned()], EmbeddingOptions::default()),
+            "bert-classify" => model.classify("a".to_owned(), 1, TooLong::Truncate).unwrap(),
+            "bert-tag" => model.tag("a".to_owned(), TooLong::Truncate).unwrap(),
+            _ => model.fill("[MASK]".to_owned(), 1, TooLong::Truncate).unwrap(),
+        };
+        let error = loop {
+            assert!(!job.is_done(), "{folder} has an answer");
+            if let Err(error) = pollster::block_on(job.step()) {
+                break error;
+            }
+        };
+        assert_eq!(error.code(), "model-corrupt", "{folder}: {error}");
+        assert_eq!(error.file(), Some("model.safetensors"));
+        assert!(error.to_string().contains("largest number"), "{error}");
+    }
+}
+
+/// Every fourth float32 of the data is 3·10³⁸.
+fn with_large_values(mut files: Files) -> Files {
+    let bytes = files.get_mut("model.safetensors").unwrap();
+    let length = u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
+    for value in bytes[8 + length..].chunks_exact_mut(16) {
+        value[..4].copy_from_slice(&3e38f32.to_le_bytes());
+    }
+    files
 }

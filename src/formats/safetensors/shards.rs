@@ -6,6 +6,9 @@ use crate::formats::{ModelFolder, TensorData, TensorFile, TensorInfo};
 use serde_json::Value;
 use std::{borrow::Cow, collections::BTreeSet, ops::Range};
 
+/// How many missing files an error names: an index may have any number of them.
+const NAMED: usize = 12;
+
 /// All tensors of a folder's model.
 pub struct SafetensorsFolder {
     /// What errors about no single file name.
@@ -37,7 +40,9 @@ impl SafetensorsFolder {
             names.iter().copied().filter(|name| !folder.has(&path(name))).collect();
         if !missing.is_empty() {
             let count = missing.len();
-            let what = format!("{count} of {} files missing: {}", names.len(), missing.join(", "));
+            let shown = missing.get(..NAMED).unwrap_or(&missing).join(", ");
+            let more = if count > NAMED { ", …" } else { "" };
+            let what = format!("{count} of {} files missing: {shown}{more}", names.len());
             return Err(Error::Unsupported { file: index, what });
         }
         let open = |name: &&str| SafetensorsFile::open(folder.take(&path(name))?);

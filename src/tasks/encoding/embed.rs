@@ -2,7 +2,7 @@
 
 use super::answer::Embedded;
 use super::job::Batch;
-use super::model::{EncodingModel, TooLong};
+use super::model::{EncodingModel, TooLong, checked};
 use crate::error::Result;
 use crate::ops::{Ops, Pooling};
 use crate::stack::Encoding as Blocks;
@@ -38,6 +38,7 @@ impl<O: Ops + Clone> EncodingModel<O> {
         }
         let mut vectors = Vec::new();
         ops.read(&pooled, &mut vectors).await?;
+        let mut vectors = checked(vectors)?;
         if options.normalize.unwrap_or(self.pipeline.normalize) {
             vectors.chunks_exact_mut(self.pipeline.dimensions.max(1)).for_each(normalize);
         }

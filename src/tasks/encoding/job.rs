@@ -2,7 +2,7 @@
 
 use super::answer::{Answer, Embedded, MaskFill, Tagged};
 use super::embed::EmbeddingOptions;
-use super::model::{EncodingModel, Task, TooLong};
+use super::model::{EncodingModel, Task, TooLong, checked};
 use crate::error::{Error, Result};
 use crate::ops::Ops;
 use crate::stack::Encoding as Blocks;
@@ -254,5 +254,5 @@ async fn scores<O: Ops + Clone>(
     };
     let mut values = Vec::new();
     ops.read(&scores, &mut values).await?;
-    Ok(values)
+    checked(values)
 }

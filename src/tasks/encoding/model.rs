@@ -122,6 +122,19 @@ impl<O: Ops + Clone> EncodingModel<O> {
     }
 }
 
+/// Numbers that are the answer, or part of it. Weights that are finite may still be so large that what is computed with
+/// them is not, which is no answer to anything.
+pub(super) fn checked(values: Vec<f32>) -> Result<Vec<f32>> {
+    match values.iter().find(|value| !value.is_finite()) {
+        None => Ok(values),
+        Some(value) => {
+            let what =
+                format!("{value} comes out: its weights take float32 past its largest number");
+            Err(Error::Format { file: "model.safetensors".to_owned(), offset: None, what })
+        }
+    }
+}
+
 fn task_of(head: &HeadSpec) -> Task {
     match (head.rows, &head.output) {
         (HeadRows::First, _) => Task::Classify,

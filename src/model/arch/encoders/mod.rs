@@ -129,6 +129,11 @@ impl<'a> Description<'a> {
             }
         });
         let vocab_size = config.required_size("vocab_size")?;
+        let norm_eps = config.float("layer_norm_eps")?.unwrap_or(1e-12);
+        if norm_eps < 0.0 {
+            let what = format!("{norm_eps} found, expected a number from 0 on");
+            return Err(config.error("layer_norm_eps", what));
+        }
         let stack = StackSpec {
             config: StackConfig {
                 hidden_size: self.hidden_size,
@@ -149,7 +154,7 @@ impl<'a> Description<'a> {
                 },
                 embedding_scale: 1.0,
                 norm: NormKind::Layer,
-                norm_eps: config.float("layer_norm_eps")?.unwrap_or(1e-12),
+                norm_eps,
             },
             relative: relative.transpose()?,
             embedding: self.name(EMBEDDING),
