@@ -124,6 +124,14 @@ fn a_missing_shard_and_a_damaged_index_are_named() {
     assert_eq!(error.code(), "model-unsupported");
     let said = error.to_string();
     assert!(said.contains("2 of 3 files missing") && said.contains("-00003-of-00003"), "{said}");
+    // An index may name any number of them.
+    let names: Vec<String> =
+        (10..60).map(|shard| format!("\"t{shard}\":\"{shard}.safetensors\"")).collect();
+    let mut many = files();
+    let index = format!("{{\"weight_map\":{{{}}}}}", names.join(","));
+    many.insert("model.safetensors.index.json".to_owned(), index.into_bytes());
+    let said = fails(many).to_string();
+    assert!(said.ends_with("50 of 50 files missing: 10.safetensors, 11.safetensors, 12.safetensors, 13.safetensors, 14.safetensors, 15.safetensors, 16.safetensors, 17.safetensors, 18.safetensors, 19.safetensors, 20.safetensors, 21.safetensors, …"), "{said}");
     for (index, says) in [
         ("{}", "weight_map"),
         (r#"{"weight_map":{"a":5}}"#, "a file name for each tensor"),
