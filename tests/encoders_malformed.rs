@@ -285,3 +285,13 @@ fn with_large_values(mut files: Files) -> Files {
     }
     files
 }
+
+#[test]
+fn texts_in_lower_case_need_a_tokenizer_that_sees_to_it() {
+    // BERT's lowers, DistilBERT's here does not.
+    let lowering = json!({ "do_lower_case": true });
+    assert!(load(with(bert(), "sentence_bert_config.json", lowering)).is_ok());
+    let mut cased = files(&fixture("encoders/distilbert-embed"));
+    cased.insert("sentence_bert_config.json".to_owned(), br#"{"do_lower_case":true}"#.to_vec());
+    fails_with(cased, "model-unsupported", &["do_lower_case", "Lowercase"]);
+}

@@ -107,5 +107,6 @@ fn float32_vectors_are_those_of_transformers() {
 #[test]
 fn int8_vectors_are_near_those_of_transformers() {
     let (mean, least) = cosines(Precision::Int8);
-    assert!(mean >= 0.996 && least >= 0.99, "mean {mean}, least {least}");
+    // With the outliers in a row's scale the mean is below 0.997.
+    assert!(mean >= 0.998 && least >= 0.99, "mean {mean}, least {least}");
 }

@@ -81,6 +81,7 @@ impl<O: Ops + Clone> EncodingModel<O> {
         let config = folder.required_config("config.json")?;
         // What is quick to find wrong comes before what takes long.
         let tokenizer = JsonTokenizer::read("tokenizer.json", &folder.bytes("tokenizer.json")?)?;
+        check_case(&folder, &tokenizer)?;
         let tensors = SafetensorsFolder::open(&mut folder, "")?;
         let spec = arch::encoders::describe(&config, &tensors)?;
         if tokenizer.vocab_size() > spec.stack.vocab_size {
@@ -168,6 +169,25 @@ fn max_tokens(folder: &ModelFolder, tokenizer: &JsonTokenizer, positions: usize)
         return Err(Error::Unsupported { file: file.to_owned(), what });
     }
     Ok(limit)
+}
+
+/// Texts may be meant to be in lower case, which tokenizers of such models see to; one that does not would give other
+/// vectors.
+fn check_case(folder: &ModelFolder, tokenizer: &JsonTokenizer) -> Result<()> {
+    const FILE: &str = "sentence_bert_config.json";
+    let Some(config) = folder.config(FILE)? else { return Ok(()) };
+    let same = |a: &str, b: &str| {
+        let ids = |text: &str| {
+            tokenizer.encode(text, None).pieces.iter().map(|piece| piece.id).collect::<Vec<_>>()
+        };
+        ids(a) == ids(b)
+    };
+    if config.boolean("do_lower_case")? != Some(true) || same("A TEXT", "a text") {
+        return Ok(());
+    }
+    let what = "do_lower_case, where tokenizer.json tells upper case from lower. Give the tokenizer the normalizer Lowercase, \
+                or set it to false and lower the texts before they are embedded";
+    Err(Error::Unsupported { file: FILE.to_owned(), what: what.to_owned() })
 }
 
 /// The token that stands for a gap: as the files say, which have it as a string or as an object with its `content`; else
