@@ -134,6 +134,10 @@ impl FloatTiles<'_> {
     ) {
         let n = self.in_features;
         let next = self.blocks.get((block + 1) * n..(block + 2) * n).unwrap_or_default();
+        // Over many rows it makes no difference.
+        if S > 1 {
+            begin_pages::<L>(Floats::lanes(next));
+        }
         let mut parts = Floats::lanes(next).chunks_exact(S * n.max(1));
         for row in (0..rows).step_by(4) {
             let sums = match parts.next() {
@@ -142,6 +146,25 @@ impl FloatTiles<'_> {
             };
             for (r, [sums]) in sums.into_iter().enumerate() {
                 sweep.finish::<L>(row + r, block, sums);
+            }
+        }
+    }
+}
+
+/// Float32 in a page of memory, and in a line of a cache.
+const PAGE: usize = 1024;
+const LINE: usize = 16;
+
+/// Fetches the first lines of every page that `ahead` lies in. A processor fetches what follows by itself, but no further
+/// than a page; all at once, the pages are waited for together.
+#[inline(always)]
+fn begin_pages<L: Lanes>(ahead: &[f32]) {
+    let into_page = ahead.as_ptr().addr() / size_of::<f32>() % PAGE;
+    let starts = std::iter::once(0).chain((PAGE - into_page..ahead.len()).step_by(PAGE));
+    for start in starts {
+        for line in 0..2 {
+            if let Some(there) = ahead.get(start + line * LINE) {
+                L::fetch(there);
             }
         }
     }
@@ -162,6 +185,8 @@ impl<L: Lanes> Tile<L> for FloatTiles<'_> {
     #[inline(never)] // a function of its own is compiled soonest and best
     fn fours(&self, rows: usize, block: usize, sweep: &mut Sweep<'_, '_>) {
         match rows / 4 {
+            // Translation has no float32 products that matter.
+            _ if !cfg!(feature = "encoder") => self.fours_and_fetch::<L, 1>(rows, block, sweep),
             8.. => self.fours_and_fetch::<L, 1>(rows, block, sweep),
             4..8 => self.fours_and_fetch::<L, 2>(rows, block, sweep),
             _ => self.fours_and_fetch::<L, 4>(rows, block, sweep),
