@@ -5,6 +5,7 @@ use super::clock::now;
 use super::error::{invalid, set, to_js};
 use super::options::{EncoderCall, encoder_call, load_precision};
 use super::threads::pool;
+use super::token::{span, token};
 use crate::formats::ByteSource;
 use crate::tasks::encoding::{
     self as task, Answer, Cpu, Embedded, Entity, Filled, Label, MaskFill, ModelFolder, Piece,
@@ -12,7 +13,7 @@ use crate::tasks::encoding::{
 };
 use crate::text::utf16::Utf16Index;
 use js_sys::{Array, Float32Array, Object, Reflect};
-use std::{ops::Range, rc::Rc};
+use std::rc::Rc;
 use wasm_bindgen::{JsValue, prelude::wasm_bindgen};
 
 /// A loaded encoder.
@@ -211,18 +212,6 @@ fn tokens(pieces: &[Piece], text: &str) -> Array {
     .collect()
 }
 
-fn token(id: u32, text: &str, range: &Range<usize>, index: &Utf16Index) -> Object {
-    let object = Object::new();
-    set(&object, "id", id);
-    set(&object, "text", text);
-    set(&object, "range", ends(range, index));
-    object
-}
-
-fn ends(range: &Range<usize>, index: &Utf16Index) -> Array {
-    Array::of2(&index.offset(range.start).into(), &index.offset(range.end).into())
-}
-
 fn label(label: &Label) -> Object {
     let object = Object::new();
     set(&object, "label", label.label.as_str());
@@ -235,7 +224,7 @@ fn entity(entity: &Entity, text: &str, index: &Utf16Index) -> Object {
     set(&object, "label", entity.label.as_str());
     set(&object, "score", entity.score);
     set(&object, "text", text.get(entity.range.clone()).unwrap_or_default());
-    set(&object, "range", ends(&entity.range, index));
+    set(&object, "range", span(&entity.range, index));
     object
 }
 

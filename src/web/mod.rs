@@ -11,6 +11,7 @@ mod options;
 #[cfg(feature = "text")]
 mod text;
 mod threads;
+mod token;
 #[cfg(feature = "translation")]
 mod translation;
 

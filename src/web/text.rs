@@ -6,12 +6,13 @@ use super::clock::now;
 use super::error::{invalid, set, to_js};
 use super::options::{generation_options, text_load_options};
 use super::threads::pool;
+use super::token::token;
 use crate::tasks::text_generation::{
     self as task, Completed, Cpu, FinishReason, KvCache, Part, Precision,
 };
 use crate::text::utf16::Utf16Index;
 use js_sys::{Array, Float32Array, Object};
-use std::{ops::Range, rc::Rc};
+use std::rc::Rc;
 use wasm_bindgen::{JsCast, JsValue, prelude::wasm_bindgen};
 
 /// A loaded language model.
@@ -93,7 +94,7 @@ impl TextModel {
             .into_iter()
             .map(|piece| {
                 let part = text.get(piece.range.clone()).unwrap_or_default();
-                token_object(piece.id, part, &piece.range, &index)
+                token(piece.id, part, &piece.range, &index)
             })
             .collect()
     }
@@ -215,7 +216,7 @@ fn completion_object(completed: &Completed, prompt_ms: f64, new_ms: f64) -> Obje
             let end = range.end.min(completed.text.len());
             let range = range.start.min(end)..end;
             let text = completed.text.get(range.clone()).unwrap_or_default();
-            token_object(*id, text, &range, &index)
+            token(*id, text, &range, &index)
         })
         .collect();
     let stats = Object::new();
@@ -233,15 +234,6 @@ fn completion_object(completed: &Completed, prompt_ms: f64, new_ms: f64) -> Obje
         set(&object, "logprobs", Float32Array::from(logprobs.as_slice()));
     }
     set(&object, "stats", stats);
-    object
-}
-
-fn token_object(id: u32, text: &str, range: &Range<usize>, index: &Utf16Index) -> Object {
-    let object = Object::new();
-    set(&object, "id", id);
-    set(&object, "text", text);
-    let ends = Array::of2(&index.offset(range.start).into(), &index.offset(range.end).into());
-    set(&object, "range", ends);
     object
 }
 

@@ -5,11 +5,12 @@ use super::clock::now;
 use super::error::{invalid, set, to_js};
 use super::options::{decoding_options, load_precision};
 use super::threads::pool;
+use super::token::{span, token};
 use crate::error::Error;
 use crate::tasks::translation::{self as task, Cpu, Precision};
 use crate::text::utf16::Utf16Index;
 use js_sys::{Array, Float32Array, Object};
-use std::{ops::Range, rc::Rc};
+use std::rc::Rc;
 use wasm_bindgen::{JsValue, prelude::wasm_bindgen};
 
 /// What translating takes beside the weights, with room for the holes that hundreds of calls leave.
@@ -210,8 +211,8 @@ fn sentence_object(
     target: &Utf16Index,
 ) -> Object {
     let object = Object::new();
-    set(&object, "source", range_array(&sentence.source, source));
-    set(&object, "target", range_array(&sentence.target, target));
+    set(&object, "source", span(&sentence.source, source));
+    set(&object, "target", span(&sentence.target, target));
     set(&object, "sourceTokens", token_array(&sentence.source_tokens, source));
     set(&object, "targetTokens", token_array(&sentence.target_tokens, target));
     set(&object, "alignment", Float32Array::from(sentence.alignment.as_slice()));
@@ -220,17 +221,6 @@ fn sentence_object(
 }
 
 fn token_array(tokens: &[task::Token], index: &Utf16Index) -> Array {
-    let token_object = |token: &task::Token| {
-        let object = Object::new();
-        set(&object, "id", token.id);
-        set(&object, "text", token.text.as_str());
-        set(&object, "range", range_array(&token.range, index));
-        object
-    };
-    tokens.iter().map(token_object).collect()
-}
-
-/// `[start, end)` in UTF-16 units.
-fn range_array(range: &Range<usize>, index: &Utf16Index) -> Array {
-    Array::of2(&index.offset(range.start).into(), &index.offset(range.end).into())
+    let token = |own: &task::Token| token(own.id, &own.text, &own.range, index);
+    tokens.iter().map(token).collect()
 }
