@@ -8,6 +8,7 @@ pub mod fold;
 pub mod grapheme;
 #[cfg(feature = "encoder")]
 pub mod json_tokenizer;
+mod packed;
 pub mod protect;
 pub mod repetition;
 pub mod segment;

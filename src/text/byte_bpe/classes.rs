@@ -3,6 +3,7 @@
 //! A table of 4 KB, written by `tests/fixtures/text/tokenizer/classes.py`; the standard library knows neither
 //! `\p{L}` nor `\p{P}`.
 
+use crate::text::packed::{Numbers, value_in};
 use std::sync::OnceLock;
 
 /// A set of classes, one bit each.
@@ -114,13 +115,8 @@ impl Classes {
 
     fn unpack() -> Self {
         let mut table = Self { low: Vec::with_capacity(0x800), runs: Vec::new() };
-        let (mut number, mut shift, mut start) = (0u32, 0, 0u32);
-        for &byte in RUNS {
-            number |= u32::from(byte & 0x7f) << shift;
-            shift += 7;
-            if byte & 0x80 != 0 {
-                continue;
-            }
+        let mut start = 0;
+        for number in Numbers::of(RUNS) {
             let (length, class) = (number / STORED + 1, number % STORED);
             table.runs.push(start << 8 | class);
             for code in start..(start + length).min(0x800) {
@@ -128,7 +124,6 @@ impl Classes {
                 table.low.push(carved(c, class as Class));
             }
             start += length;
-            (number, shift) = (0, 0);
         }
         table
     }
@@ -138,11 +133,7 @@ impl Classes {
         let code = c as u32;
         match self.low.get(code as usize) {
             Some(&class) => class,
-            None => {
-                let next = self.runs.partition_point(|run| run >> 8 <= code);
-                let run = next.checked_sub(1).and_then(|last| self.runs.get(last));
-                run.map_or(OTHER, |run| (run & 0xff) as Class)
-            }
+            None => value_in(&self.runs, code).unwrap_or(OTHER),
         }
     }
 }

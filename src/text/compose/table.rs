@@ -1,6 +1,7 @@
 //! Decompositions, compositions and combining classes, from a table of 11 KB that
 //! `tests/fixtures/text/tokenizer/compose.py` writes.
 
+use crate::text::packed::Numbers;
 use std::sync::OnceLock;
 
 const TABLE: &[u8] = include_bytes!("compose.bin");
@@ -32,7 +33,7 @@ impl Table {
     }
 
     fn unpack() -> Self {
-        let mut numbers = Numbers(TABLE.iter());
+        let mut numbers = Numbers::of(TABLE);
         let count = numbers.next().unwrap_or_default();
         let mut table = Self { parts: Vec::new(), pairs: Vec::new(), marks: Vec::new() };
         let mut code = 0;
@@ -141,23 +142,4 @@ impl Table {
 
 fn pair(first: u32, second: u32) -> u64 {
     u64::from(second) << 32 | u64::from(first)
-}
-
-/// Little-endian base-128 numbers.
-struct Numbers(std::slice::Iter<'static, u8>);
-
-impl Iterator for Numbers {
-    type Item = u32;
-
-    fn next(&mut self) -> Option<u32> {
-        let (mut number, mut shift) = (0, 0);
-        for &byte in self.0.by_ref() {
-            number |= u32::from(byte & 0x7f) << shift;
-            shift += 7;
-            if byte & 0x80 == 0 {
-                return Some(number);
-            }
-        }
-        None
-    }
 }

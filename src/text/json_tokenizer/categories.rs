@@ -3,6 +3,7 @@
 //! A table of 3 KB, written by `tests/fixtures/text/json_tokenizer/categories.py`, which asks the reference: its
 //! components know different versions of Unicode, the oldest of 2015.
 
+use crate::text::packed::{Numbers, value_in};
 use std::sync::OnceLock;
 
 const RUNS: &[u8] = include_bytes!("categories.bin");
@@ -29,16 +30,10 @@ struct Categories {
 impl Categories {
     fn unpack() -> Self {
         let mut table = Self { runs: Vec::new(), low: [0; 0x100] };
-        let (mut number, mut shift, mut start) = (0u32, 0, 0u32);
-        for &byte in RUNS {
-            number |= u32::from(byte & 0x7f) << shift;
-            shift += 7;
-            if byte & 0x80 != 0 {
-                continue;
-            }
+        let mut start = 0;
+        for number in Numbers::of(RUNS) {
             table.runs.push(start << 8 | number & ((1 << BITS) - 1));
             start += (number >> BITS) + 1;
-            (number, shift) = (0, 0);
         }
         let low: Vec<u8> = (0..0x100).map(|code| table.find(code)).collect();
         table.low.copy_from_slice(&low);
@@ -46,9 +41,7 @@ impl Categories {
     }
 
     fn find(&self, code: u32) -> u8 {
-        let next = self.runs.partition_point(|run| run >> 8 <= code);
-        let run = next.checked_sub(1).and_then(|last| self.runs.get(last));
-        run.map_or(0, |run| (run & 0xff) as u8)
+        value_in(&self.runs, code).unwrap_or(0)
     }
 }
 
