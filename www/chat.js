@@ -6,6 +6,7 @@ import { clearMessages, exchange, isEmpty } from './chat-messages.js';
 import * as model from './chat-model.js';
 import { converse, endConversation, loadedModel, openConversation } from './chat-session.js';
 import { initialPrompts, onSystemPrompt, samplingWanted } from './chat-settings.js';
+import { onDrop } from './drops.js';
 import { element } from './elements.js';
 import { onceShown, shownTab } from './tabs.js';
 
@@ -235,19 +236,7 @@ onSystemPrompt(() => {
 /** Whether the event is about files that the chat can take. @param {DragEvent} event */
 const hasFiles = (event) => shownTab() === 'chat' && (event.dataTransfer?.types.includes('Files') ?? false);
 
-addEventListener('dragover', (event) => {
-  if (!hasFiles(event)) return;
-  event.preventDefault();
-  panel.classList.add('dropping');
-});
-addEventListener('dragleave', (event) => {
-  if (event.relatedTarget === null) panel.classList.remove('dropping');
-});
-addEventListener('drop', (event) => {
-  panel.classList.remove('dropping');
-  if (!hasFiles(event)) return;
-  event.preventDefault();
-  const [dropped] = event.dataTransfer?.files ?? [];
+onDrop(panel, hasFiles, ({ files: [dropped] }) => {
   if (dropped !== undefined) void openFile(dropped);
 });
 

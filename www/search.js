@@ -1,5 +1,6 @@
 // The search: texts are read passage by passage, and what is typed finds the passages that are nearest in meaning.
 
+import { onDrop } from './drops.js';
 import { element } from './elements.js';
 import { DOCS, EXAMPLES, QUERIES } from './search-examples.js';
 import { hidePassage, showBest, showHits, showPassage } from './search-hits.js';
@@ -279,19 +280,7 @@ function isTaken({ dataTransfer, target }) {
   return dataTransfer.types.includes('Files') || (dataTransfer.types.includes('text/plain') && !isField);
 }
 
-addEventListener('dragover', (event) => {
-  if (!isTaken(event)) return;
-  event.preventDefault();
-  panel.classList.add('dropping');
-});
-addEventListener('dragleave', (event) => {
-  if (event.relatedTarget === null) panel.classList.remove('dropping');
-});
-addEventListener('drop', (event) => {
-  panel.classList.remove('dropping');
-  const { dataTransfer } = event;
-  if (!isTaken(event) || dataTransfer === null) return;
-  event.preventDefault();
+onDrop(panel, isTaken, (dataTransfer) => {
   const dropped = [...dataTransfer.files];
   const text = dataTransfer.getData('text/plain');
   if (dropped.length > 0) void addFiles(dropped);
