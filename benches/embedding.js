@@ -5,7 +5,6 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
-import { openPage } from './lib/browser.js';
 import {
   CALLS,
   CONTENDERS,
@@ -16,10 +15,11 @@ import {
   VISIT_LIMIT,
   memoryLimit,
 } from './lib/encoders.js';
+import { openEngine, wasmBytes } from './lib/engines.js';
 import { floresLines } from './lib/lines.js';
 import { BUSY, deviceFacts, load, waitForQuiet } from './lib/machine.js';
 import { agreement, comparisons, figuresOf, shortfalls } from './lib/sentence-figures.js';
-import { bytesOf, downloadSize, packageVersion } from './lib/served.js';
+import { bytesOf, downloadSize } from './lib/served.js';
 import { median } from './lib/statistics.js';
 import { megabytes, range, table } from './lib/table.js';
 
@@ -99,21 +99,15 @@ async function measureAll() {
   }
 }
 
-/** A browser of its own for a contender: what CPU time it takes is told from that of the others. */
-async function open({ name, side, precision, options: settings }) {
-  const opened = await openPage(options.origin, PAGE);
-  const version = await packageVersion(options.origin, PACKAGES[side]);
-  const ofCalls = () => Object.fromEntries(CALLS.map(({ key }) => [key, []]));
-  const engine = { name, side, precision, version, ...opened, runs: ofCalls(), vectors: [], wasmBytes: [] };
-  device ??= deviceFacts(opened.browser);
-  const order = [side, { ...settings, threads }];
-  engine.about = await opened.page.evaluate((args) => globalThis.bench.load(...args), order);
-  engine.wasmBytes.push(await wasmBytes(engine));
-  return engine;
-}
-
-function wasmBytes({ page }) {
-  return page.evaluate(() => globalThis.bench.wasmBytes());
+async function open(contender) {
+  const engine = await openEngine(
+    { origin: options.origin, path: PAGE, packages: PACKAGES },
+    contender,
+    threads,
+  );
+  device ??= deviceFacts(engine.browser);
+  const { precision } = contender;
+  return { ...engine, precision, runs: Object.fromEntries(CALLS.map(({ key }) => [key, []])), vectors: [] };
 }
 
 /** One run. Its vectors are kept, handed over when the clock stands: all of them have to be right. */

@@ -6,11 +6,11 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
-import { openPage } from './lib/browser.js';
 import { CONTENDERS, OURS, PACKAGES, memoryLimit } from './lib/contenders.js';
+import { openEngine, wasmBytes } from './lib/engines.js';
 import { floresLines } from './lib/lines.js';
 import { BUSY, deviceFacts, load, waitForQuiet } from './lib/machine.js';
-import { bytesOf, packageVersion } from './lib/served.js';
+import { bytesOf } from './lib/served.js';
 import { FIGURES, figuresOf, ratios } from './lib/token-figures.js';
 import { median } from './lib/statistics.js';
 import { megabytes, range, table } from './lib/table.js';
@@ -112,23 +112,18 @@ async function measureAll(threads) {
   }
 }
 
-/** A browser of its own for a contender: what CPU time it takes is told from that of the others. */
-async function open({ name, side, options: settings }, threads) {
-  const opened = await openPage(options.origin, PAGE);
-  const version = await packageVersion(options.origin, PACKAGES[side]);
-  const engine = { name, side, version, ...opened, runs: [], wasmBytes: [], cpuAt: {} };
-  device ??= deviceFacts(opened.browser);
-  await opened.page.exposeFunction('sawToken', async (token) => {
-    engine.cpuAt[token] = await opened.cpuSeconds();
+async function open(contender, threads) {
+  const opened = await openEngine(
+    { origin: options.origin, path: PAGE, packages: PACKAGES },
+    contender,
+    threads,
+  );
+  const engine = { ...opened, runs: [], cpuAt: {} };
+  device ??= deviceFacts(engine.browser);
+  await engine.page.exposeFunction('sawToken', async (token) => {
+    engine.cpuAt[token] = await engine.cpuSeconds();
   });
-  const order = [side, { ...settings, threads }];
-  engine.about = await opened.page.evaluate((args) => globalThis.bench.load(...args), order);
-  engine.wasmBytes.push(await wasmBytes(engine));
   return engine;
-}
-
-function wasmBytes({ page }) {
-  return page.evaluate(() => globalThis.bench.wasmBytes());
 }
 
 /** One run, and the CPU seconds of both its parts. */
