@@ -1,11 +1,11 @@
 //! Embeddings: how rows become vectors.
 
 use super::answer::Embedded;
-use super::job::Batch;
 use super::model::{EncodingModel, TooLong, checked};
 use crate::error::Result;
 use crate::ops::{Ops, Pooling};
 use crate::stack::Encoding as Blocks;
+use crate::text::json_tokenizer::Encoding;
 
 /// How texts become vectors; where nothing is said, as the model's files say.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -21,11 +21,11 @@ pub struct EmbeddingOptions {
 }
 
 impl<O: Ops + Clone> EncodingModel<O> {
-    /// Adds the vectors of a batch that is through all blocks.
+    /// Adds the vectors of texts that are through all blocks; `encodings` are their tokens.
     pub(super) async fn add_vectors(
         &self,
         ops: &mut O,
-        batch: Batch,
+        encodings: Vec<Encoding>,
         blocks: Blocks<O>,
         options: EmbeddingOptions,
         to: &mut Embedded,
@@ -43,7 +43,7 @@ impl<O: Ops + Clone> EncodingModel<O> {
             vectors.chunks_exact_mut(self.pipeline.dimensions.max(1)).for_each(normalize);
         }
         to.vectors.extend(vectors);
-        for encoding in batch.encodings {
+        for encoding in encodings {
             to.truncated.push(encoding.truncated);
             if options.tokens {
                 to.tokens.push(encoding.pieces);

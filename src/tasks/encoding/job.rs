@@ -22,12 +22,6 @@ enum Purpose {
     Fill { top: usize },
 }
 
-/// Texts that go through the blocks together.
-pub(super) struct Batch {
-    /// Their tokens.
-    pub(super) encodings: Vec<Encoding>,
-}
-
 /// Texts being encoded.
 pub struct EncodingJob<O: Ops> {
     model: Rc<EncodingModel<O>>,
@@ -38,7 +32,10 @@ pub struct EncodingJob<O: Ops> {
     completed: usize,
     purpose: Purpose,
     too_long: TooLong,
-    running: Option<(Batch, Blocks<O>)>,
+    /// Tokens of the texts that go through the blocks together.
+    running: Option<(Vec<Encoding>, Blocks<O>)>,
+    /// Tokens of the first text that is not begun, where it found no place in a group.
+    waiting: Option<Encoding>,
     answer: Answer,
 }
 
@@ -98,8 +95,18 @@ impl<O: Ops + Clone> EncodingModel<O> {
         answer: Answer,
     ) -> EncodingJob<O> {
         let (model, ops) = (Rc::clone(self), self.ops.clone());
-        let (begun, completed, running) = (0, 0, None);
-        EncodingJob { model, ops, texts, begun, completed, purpose, too_long, running, answer }
+        EncodingJob {
+            model,
+            ops,
+            texts,
+            begun: 0,
+            completed: 0,
+            purpose,
+            too_long,
+            running: None,
+            waiting: None,
+            answer,
+        }
     }
 
     fn require(&self, task: Task) -> Result<()> {
@@ -146,12 +153,12 @@ impl<O: Ops + Clone> EncodingJob<O> {
     /// [`Error::InvalidArgument`] for a text that is too long where that is an error, or without the gap that is to be
     /// filled; whatever the device reports. The job is of no use after it.
     pub async fn step(&mut self) -> Result<()> {
-        let Some((batch, mut blocks)) = self.running.take() else { return self.begin() };
+        let Some((encodings, mut blocks)) = self.running.take() else { return self.begin() };
         if self.model.encoder.advance(&mut self.ops, &mut blocks)? {
-            self.running = Some((batch, blocks));
+            self.running = Some((encodings, blocks));
             return Ok(());
         }
-        self.end(batch, blocks).await
+        self.end(encodings, blocks).await
     }
 
     /// The answer.
@@ -171,11 +178,14 @@ impl<O: Ops + Clone> EncodingJob<O> {
         let mut encodings: Vec<Encoding> = Vec::new();
         let mut tokens = 0;
         while let Some(text) = self.texts.get(self.begun) {
-            let encoding = self.model.tokenizer.encode(text, Some(self.model.info().max_tokens));
+            let limit = Some(self.model.info().max_tokens);
+            let encoding =
+                self.waiting.take().unwrap_or_else(|| self.model.tokenizer.encode(text, limit));
             if encoding.truncated && self.too_long == TooLong::Error {
                 return Err(self.too_long(text));
             }
             if tokens > 0 && tokens + encoding.pieces.len() > GROUP {
+                self.waiting = Some(encoding);
                 break;
             }
             tokens += encoding.pieces.len();
@@ -189,7 +199,7 @@ impl<O: Ops + Clone> EncodingJob<O> {
         let ids: Vec<Vec<u32>> = encodings.iter().map(ids).collect();
         let ids: Vec<&[u32]> = ids.iter().map(Vec::as_slice).collect();
         let blocks = self.model.encoder.begin(&mut self.ops, &ids)?;
-        self.running = Some((Batch { encodings }, blocks));
+        self.running = Some((encodings, blocks));
         Ok(())
     }
 
@@ -206,16 +216,16 @@ impl<O: Ops + Clone> EncodingJob<O> {
         Error::InvalidArgument { option: "tooLong", what }
     }
 
-    async fn end(&mut self, batch: Batch, blocks: Blocks<O>) -> Result<()> {
-        let count = batch.encodings.len();
+    async fn end(&mut self, encodings: Vec<Encoding>, blocks: Blocks<O>) -> Result<()> {
+        let count = encodings.len();
         let (model, ops) = (&self.model, &mut self.ops);
         match (&mut self.answer, self.purpose) {
             (Answer::Embeddings(to), Purpose::Embed(options)) => {
-                model.add_vectors(ops, batch, blocks, options, to).await?;
+                model.add_vectors(ops, encodings, blocks, options, to).await?;
             }
             (answer, purpose) => {
                 let text = self.texts.first().map(String::as_str).unwrap_or_default();
-                let encoding = batch.encodings.into_iter().next().unwrap_or_default();
+                let encoding = encodings.into_iter().next().unwrap_or_default();
                 let (hidden, rows) = model.encoder.end(ops, blocks);
                 let asked = match purpose {
                     Purpose::Fill { .. } => Some(vec![model.gap(&encoding)?]),
