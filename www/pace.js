@@ -1,7 +1,7 @@
 // Long work in short tasks: between them the page draws and takes keys.
 
 /** Longest stretch of work in one task, in milliseconds. */
-const STRETCH = 8;
+const STRETCH = 5;
 
 export class Pace {
   #end = performance.now() + STRETCH;

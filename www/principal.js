@@ -6,6 +6,7 @@ import { Pace } from './pace.js';
  * @typedef {object} Plane
  * @property {Float64Array} mean
  * @property {[Float64Array, Float64Array]} axes Of length 1 and at right angles, the one of the larger spread first.
+ * @property {[number, number]} middle Where the mean lies on the axes.
  * @property {number} share How much of the vectors' spread (the sum of squares from their mean) lies in the plane, 0 to 1.
  */
 
@@ -22,6 +23,8 @@ const STILL = 1e-7;
  */
 export async function planeOf(vectors, before) {
   const pace = new Pace();
+  // Whoever asks has worked in this task as well.
+  await pace.rest();
   const size = vectors[0]?.length ?? 0;
   const mean = new Float64Array(size);
   for (const vector of vectors) {
@@ -36,12 +39,13 @@ export async function planeOf(vectors, before) {
   const first = await axisOf(vectors, mean, before?.axes[0] ?? beginning(size, 1), undefined, pace);
   const second = await axisOf(vectors, mean, before?.axes[1] ?? beginning(size, 2), first.axis, pace);
   const share = spread > 1e-12 ? Math.min((first.spread + second.spread) / spread, 1) : 1;
-  return { mean, axes: [first.axis, second.axis], share };
+  const middle = /** @type {[number, number]} */ ([dot(mean, first.axis), dot(mean, second.axis)]);
+  return { mean, axes: [first.axis, second.axis], middle, share };
 }
 
 /** Where a vector lies in the plane, from the mean. @param {Plane} plane @param {Float32Array} vector @returns {[number, number]} */
-export function placeIn({ mean, axes: [first, second] }, vector) {
-  return [dot(vector, first) - dot(mean, first), dot(vector, second) - dot(mean, second)];
+export function placeIn({ axes: [first, second], middle: [x, y] }, vector) {
+  return [dot(vector, first) - x, dot(vector, second) - y];
 }
 
 /**

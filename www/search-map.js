@@ -1,6 +1,7 @@
 // The map: a point a passage, where the plane in which the vectors differ most has it.
 
 import { element } from './elements.js';
+import { Pace } from './pace.js';
 import { placeIn, planeOf } from './principal.js';
 import { placeOf } from './search-hits.js';
 import { allSources } from './search-sources.js';
@@ -63,9 +64,17 @@ export async function drawMap() {
     read.map(({ vector }) => vector),
     plane,
   );
+  const pace = new Pace();
+  await pace.rest();
+  /** @type {[number, number][]} */
+  const places = [];
+  for (const { vector } of read) {
+    places.push(placeIn(found, vector));
+    if (pace.isOver) await pace.rest();
+  }
+  await pace.rest();
   if (own !== newest) return;
   plane = found;
-  const places = read.map(({ vector }) => placeIn(found, vector));
   fit(places);
   points = read.map(({ passage, colour }, place) => ({ passage, colour, ...drawn(places[place] ?? [0, 0]) }));
   share.textContent = `The two directions in which the passages differ most: ${Math.round(found.share * 100)} % of all differences.`;
@@ -77,7 +86,7 @@ export async function drawMap() {
 export function showQuery(vector, nearest) {
   query = vector;
   hits = nearest;
-  show();
+  markQuery();
 }
 
 /** All places within the drawing, as large as they fit. @param {readonly [number, number][]} places */
@@ -118,12 +127,17 @@ function show() {
       return path;
     }),
   );
+  markQuery();
+  pointAt(at);
+}
+
+/** Draws the query and the rings of what is nearest to it. */
+function markQuery() {
   ring?.replaceChildren(pathOf(spots(points.filter(({ passage }) => hits.includes(passage)))));
   const { x, y } =
     query === undefined || plane === undefined ? { x: NaN, y: NaN } : drawn(placeIn(plane, query));
   const lines = `M${x - 7} ${y}h14M${x} ${y - 7}v14`;
   cross?.replaceChildren(...(Number.isNaN(x) ? [] : [pathOf(lines), pathOf(lines)]));
-  pointAt(at);
 }
 
 /** @param {string} lines */

@@ -1,5 +1,6 @@
 // Reading: passages become vectors, some at a time, and vectors are compared.
 
+import { Pace } from './pace.js';
 import { dot } from './principal.js';
 
 /** @typedef {import('./passages.js').Passage} Passage */
@@ -50,12 +51,18 @@ export async function readAll(embedder, pending, figures, signal, before, report
   }
 }
 
-/** The passages that are nearest to a query, the nearest first. @param {readonly Passage[]} passages @param {Float32Array} query @param {number} count @returns {Hit[]} */
-export function nearest(passages, query, count) {
-  const hits = passages.flatMap((passage) =>
-    passage.vector === undefined ? [] : [{ passage, score: dot(passage.vector, query) }],
-  );
+/** The passages that are nearest to a query, the nearest first. @param {readonly Passage[]} passages @param {Float32Array} query @param {number} count @returns {Promise<Hit[]>} */
+export async function nearest(passages, query, count) {
+  const pace = new Pace();
+  /** @type {Hit[]} */
+  const hits = [];
+  for (const passage of passages) {
+    if (passage.vector !== undefined) hits.push({ passage, score: dot(passage.vector, query) });
+    if (pace.isOver) await pace.rest();
+  }
   hits.sort((a, b) => b.score - a.score);
+  // What is made of them is a task of its own.
+  await pace.rest();
   return hits.slice(0, count);
 }
 

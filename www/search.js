@@ -187,7 +187,8 @@ async function find(own, signal) {
     if (own !== newest) return;
     const start = performance.now();
     const vector = await embedder.embed(text, { signal });
-    const hits = nearest(passages, vector, COUNT);
+    const hits = await nearest(passages, vector, COUNT);
+    if (own !== newest) return;
     asked = performance.now() - start;
     hidePassage();
     showHits(hits, text);

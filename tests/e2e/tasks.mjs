@@ -14,6 +14,8 @@
 export async function tasksSince(page, measure, work) {
   const browser = page.context().browser();
   if (browser === null) throw new Error('the page has no browser of its own');
+  // The first function that the driver has evaluated takes a script of its own with it, which is no work of the page.
+  await page.waitForFunction(() => true);
   await browser.startTracing(page, {
     categories: ['blink.user_timing', 'disabled-by-default-devtools.timeline'],
   });
