@@ -4,26 +4,25 @@
 #![cfg(not(target_arch = "wasm32"))] // no clock and no files there
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // a failing test may panic anywhere
 
+#[path = "support/cost.rs"]
+mod cost;
 mod formats_files;
 
+use cost::{Read, SECOND, measured};
 use formats_files::gguf::{Tensor, aligned, array, entry, gguf, small, string, strings, text, u32};
 use multihead::{
     error::Error,
     formats::{MemoryFile, gguf::GgufFile},
 };
-use std::time::{Duration, Instant};
 
 /// The error of opening `bytes`, which comes at once and takes little memory.
 #[track_caller]
 fn fails(bytes: &[u8]) -> Error {
-    let file = MemoryFile::new("model.gguf", bytes.to_vec());
-    let mut outcome = None;
-    let start = Instant::now();
-    let memory =
-        allocation_counter::measure(|| outcome = GgufFile::open(Box::new(file)).map(|_| ()).err());
-    assert!(start.elapsed() < Duration::from_secs(1), "{:?}", start.elapsed());
+    let file = || Box::new(MemoryFile::new("model.gguf", bytes.to_vec()));
+    let Read { outcome, time, memory } = measured(file, |file| GgufFile::open(file).err());
+    assert!(time < SECOND, "{time:?}");
     let limit = 10_000 + 16 * bytes.len() as u64;
-    assert!(memory.bytes_max < limit, "{} bytes of memory, limit {limit}", memory.bytes_max);
+    assert!(memory < limit, "{memory} bytes of memory, limit {limit}");
     let error = outcome.expect("the file should be refused");
     assert_eq!(error.file(), Some("model.gguf"), "{error}");
     assert!(error.offset().unwrap_or(0) <= bytes.len() as u64, "{error}");

@@ -4,8 +4,11 @@
 #![cfg(not(target_arch = "wasm32"))] // no clock and no files there
 #![allow(clippy::unwrap_used, clippy::panic)] // a failing test may panic anywhere
 
+#[path = "support/cost.rs"]
+mod cost;
 mod formats_files;
 
+use cost::{Read, SECOND, measured};
 use formats_files::{Tensor, gguf, marian, shortlist};
 use multihead::{
     error::{Error, Result},
@@ -13,7 +16,6 @@ use multihead::{
     text::sentencepiece::SentencePiece,
 };
 use proptest::prelude::*;
-use std::time::{Duration, Instant};
 
 /// A format: the name its files have here, and how to read all of a file.
 #[derive(Clone, Copy)]
@@ -80,13 +82,11 @@ const BASE_BYTES: u64 = 100_000;
 /// Reads `bytes`; checks time, memory and what an error says.
 #[track_caller]
 fn check(format: Format, bytes: &[u8], what: impl Fn() -> String) -> Result<()> {
-    let file = MemoryFile::new(format.file, bytes.to_vec());
-    let mut outcome = Ok(());
-    let start = Instant::now();
-    let memory = allocation_counter::measure(|| outcome = (format.read)(file, bytes));
-    let (time, limit) = (start.elapsed(), BASE_BYTES + format.growth * bytes.len() as u64);
-    assert!(time < Duration::from_secs(1), "{}: {time:?}", what());
-    assert!(memory.bytes_max < limit, "{}: {} of {limit} bytes", what(), memory.bytes_max);
+    let file = || MemoryFile::new(format.file, bytes.to_vec());
+    let Read { outcome, time, memory } = measured(file, |file| (format.read)(file, bytes));
+    assert!(time < SECOND, "{}: {time:?}", what());
+    let limit = BASE_BYTES + format.growth * bytes.len() as u64;
+    assert!(memory < limit, "{}: {memory} of {limit} bytes", what());
     if let Err(error) = &outcome {
         assert_eq!(error.file(), Some(format.file), "{}: {error}", what());
         assert!(matches!(error.code(), "model-corrupt" | "model-unsupported"), "{error}");

@@ -2,13 +2,15 @@
 #![cfg(not(target_arch = "wasm32"))] // no clock and no files there
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)] // a failing test may panic anywhere
 
+#[path = "support/cost.rs"]
+mod cost;
 mod support;
 
+use cost::{Read, SECOND, measured};
 use multihead::error::Error;
 use multihead::formats::safetensors::{SafetensorsFile, SafetensorsFolder};
 use multihead::formats::{DType, MemoryFile, TensorData, TensorFile};
 use proptest::prelude::*;
-use std::time::{Duration, Instant};
 use support::encoders::{Files, as_folder};
 use support::fixture;
 
@@ -56,12 +58,10 @@ fn files_of_the_library_are_read() {
 
 #[track_caller]
 fn fails(bytes: &[u8], says: &str) {
-    let start = Instant::now();
-    let mut outcome = None;
-    let memory = allocation_counter::measure(|| outcome = open(bytes).err());
+    let Read { outcome, time, memory } = measured(|| bytes, |bytes| open(bytes).err());
+    assert!(time < SECOND, "{time:?}");
     let error = outcome.expect("the file should be refused");
-    assert!(start.elapsed() < Duration::from_secs(1));
-    assert!(memory.bytes_max < 20_000 + 64 * bytes.len() as u64, "{}", memory.bytes_max);
+    assert!(memory < 20_000 + 64 * bytes.len() as u64, "{memory}");
     assert_eq!((error.code(), error.file()), ("model-corrupt", Some("model.safetensors")));
     assert!(error.to_string().contains(says), "{error}");
 }

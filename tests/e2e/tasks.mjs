@@ -28,7 +28,8 @@ export async function tasksSince(page, measure, work) {
 
 /**
  * As {@link tasksSince}, from the events of a trace. One that does not say what its tasks took of the processor is an
- * error: the time of the clock depends on what else the machine does.
+ * error: the time of the clock depends on what else the machine does. A virtual machine may count more of the processor
+ * for a task than passed by the clock: then it is the clock's.
  * @param {TraceEvent[]} events @param {string} measure
  */
 export function tasksIn(events, measure) {
@@ -40,7 +41,7 @@ export function tasksIn(events, measure) {
         name === 'RunTask' && pid === begin.pid && tid === begin.tid && ts >= begin.ts,
     )
     // The task in which the trace ended has none.
-    .flatMap(({ tdur }) => (tdur === undefined ? [] : [tdur / 1000]));
+    .flatMap(({ dur, tdur }) => (tdur === undefined ? [] : [Math.min(tdur, dur ?? tdur) / 1000]));
   if (times.length === 0)
     throw new Error(`no task after ${measure} in the trace has a time of the processor`);
   return times;
