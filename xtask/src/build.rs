@@ -5,6 +5,7 @@ use crate::{
     arguments::Arguments,
     npm,
     process::{command, find_program, run},
+    queues::Queues,
     setup::{self, Purpose},
     tools,
     variants::{self, FAMILIES, VARIANTS, Variant},
@@ -14,7 +15,9 @@ use anyhow::{Context, Result};
 use std::{
     fs,
     io::Write,
+    num::NonZero,
     path::{Path, PathBuf},
+    thread,
 };
 
 pub const COMMAND: Subcommand = Subcommand {
@@ -57,18 +60,44 @@ fn build_variants(workspace: &Workspace, variants: &[&Variant]) -> Result<()> {
         fs::remove_dir_all(&folder)
             .with_context(|| format!("cannot empty {}", workspace.display(&folder)))?;
     }
-    for variant in variants {
-        for family in FAMILIES {
-            let built = variant.compile(workspace, family)?;
-            let name = variant.file_name(family);
-            bind(workspace, &built, &folder, &name)?;
-            optimise(workspace, &folder.join(format!("{name}_bg.wasm")))?;
-        }
-    }
+    build_modules(workspace, variants, &folder)?;
     if npm::has_package(workspace) {
         npm::run_script(workspace, &workspace.package(), "build")?;
     }
     report_sizes(workspace)
+}
+
+/// Builds every family of the variants, as many at a time as there are cores: most of a module's compilation takes one.
+/// The families of one variant share the compiled dependencies, and so are compiled one after the other.
+fn build_modules(workspace: &Workspace, variants: &[&Variant], folder: &Path) -> Result<()> {
+    let waiting = FAMILIES.iter().rev().copied().collect::<Vec<_>>();
+    let queues = Queues::new(variants.iter().map(|&variant| (variant, waiting.clone())));
+    let cores = thread::available_parallelism().map_or(1, NonZero::get);
+    thread::scope(|scope| {
+        let worker = || {
+            while let Some((place, variant, family)) = queues.take() {
+                let name = variant.file_name(family);
+                let compiled = variant.compile(workspace, family);
+                // The next family is written to the same place.
+                let bound = compiled.and_then(|built| bind(workspace, &built, folder, &name));
+                queues.give_back(place, bound.is_ok());
+                bound?;
+                let optimised = optimise(workspace, &folder.join(format!("{name}_bg.wasm")));
+                if optimised.is_err() {
+                    queues.stop();
+                }
+                optimised?;
+            }
+            Ok(())
+        };
+        let workers: Vec<_> = (0..cores).map(|_| scope.spawn(worker)).collect();
+        let ends = workers.into_iter().map(|worker| match worker.join() {
+            Ok(end) => end,
+            Err(panic) => std::panic::resume_unwind(panic),
+        });
+        // All of them end before the first error is told.
+        ends.collect::<Vec<Result<()>>>().into_iter().collect()
+    })
 }
 
 fn bind(workspace: &Workspace, built: &Path, folder: &Path, name: &str) -> Result<()> {

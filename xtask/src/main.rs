@@ -10,6 +10,7 @@ mod npm;
 mod peers;
 mod process;
 mod python;
+mod queues;
 mod serve;
 mod setup;
 mod system_packages;
