@@ -6,7 +6,7 @@ import type { Host, ModelRequest, Run, Work } from './host.js';
 import type { Answer, Ask, FromWorker, RequestMessage, StartMessage, ToWorker } from './protocol.js';
 
 /** Milliseconds of work between two looks at the messages. */
-const BUDGET = 8;
+const BUDGET = 12;
 
 /** What the wasm module offers here; errors are thrown as {@link ErrorMessage}. */
 export interface Wasm {
@@ -171,12 +171,14 @@ class Server {
       }
       const text = run.piece();
       if (text !== '') this.#port.post({ kind: 'piece', call: task.call, text }, []);
-      const { completed = 0 } = run;
-      if (completed > task.told) {
-        task.told = completed;
-        this.#port.post({ kind: 'progress', call: task.call, done: completed }, []);
+      if (!run.done) {
+        const { completed = 0 } = run;
+        if (completed > task.told) {
+          task.told = completed;
+          this.#port.post({ kind: 'progress', call: task.call, done: completed }, []);
+        }
+        return;
       }
-      if (!run.done) return;
       queue.shift();
       task.run = undefined;
       const { answer, transfer } = run.finish();

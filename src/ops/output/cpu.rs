@@ -225,7 +225,9 @@ impl CpuOutput {
         let stride = self.candidates;
         let mut to = Output { values: logits, stride, column: 0, finish: Finish::Store };
         match &self.rows {
-            Rows::Packed(Matrix::Float(matrix)) => matrix.multiply::<L>(input, &mut to),
+            Rows::Packed(Matrix::Float(matrix)) => {
+                matrix.multiply_from::<L>(0, input, &mut to, stride);
+            }
             Rows::Packed(Matrix::Grouped(_) | Matrix::GroupedFloat(_)) => {} // refused by `prepare`
             Rows::Packed(Matrix::Int8(matrix)) => {
                 let quantized = &mut scratch.quantized;

@@ -6,14 +6,16 @@ pub mod grouped;
 mod int8;
 mod pack;
 mod quads;
+mod wide;
 
 use super::lanes::Lanes;
 use std::ops::Range;
 
 pub use super::lanes::{Eight, Floats};
-pub use float::{FloatMatrix, multiply_float};
+pub use float::multiply_float;
 pub use int8::{Int8Matrix, MAX_IN_FEATURES, multiply_int8};
 pub use pack::{pack_dequantized_block, pack_float_block};
+pub use wide::FloatMatrix;
 
 /// Output columns of a block.
 pub const BLOCK: usize = 8;
@@ -148,6 +150,39 @@ impl Sweep<'_, '_> {
                 self.finish::<L>(row + r, block + b, sums);
             }
         }
+    }
+
+    /// Finishes `R` rows × `B` blocks if the output has all of their columns; whether it has.
+    #[inline(always)]
+    fn finish_whole<L: Lanes, const R: usize, const B: usize>(
+        &mut self,
+        row: usize,
+        block: usize,
+        sums: &[[[L::F32; 2]; B]; R],
+    ) -> bool {
+        let Some([bias]) = self.bias.get(block..block + B).map(|bias| bias.as_chunks::<B>().0)
+        else {
+            return false;
+        };
+        let column = block * BLOCK;
+        if column + B * BLOCK > self.out_features {
+            return false;
+        }
+        let (stride, finish) = (self.output.stride, self.output.finish);
+        let start = row * stride + self.output.column + column;
+        for (r, sums) in sums.iter().enumerate() {
+            let start = start + r * stride;
+            let Some(to) = self.output.values.get_mut(start..start + B * BLOCK) else {
+                debug_assert!(false, "output smaller than the product");
+                return true;
+            };
+            let to = to.as_chunks_mut::<4>().0.as_chunks_mut::<2>().0;
+            for ((to, bias), sums) in to.iter_mut().zip(bias).zip(sums) {
+                finish_four::<L>(sums[0], &bias.0[0], finish, &mut to[0]);
+                finish_four::<L>(sums[1], &bias.0[1], finish, &mut to[1]);
+            }
+        }
+        true
     }
 
     #[inline(always)]
