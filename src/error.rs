@@ -82,6 +82,24 @@ pub enum Error {
         /// Bytes asked for.
         bytes: u64,
     },
+    /// There is no GPU to compute on, or it was refused.
+    #[cfg(feature = "gpu")]
+    NoGpu {
+        /// What the system says.
+        what: String,
+    },
+    /// The GPU is gone: reset, unplugged, or given up by the system. What lay on it is lost.
+    #[cfg(feature = "gpu")]
+    DeviceLost {
+        /// What the system says.
+        what: String,
+    },
+    /// The GPU refused a command: a bug here or in its driver.
+    #[cfg(feature = "gpu")]
+    Gpu {
+        /// What it says.
+        what: String,
+    },
     /// An invariant of this crate did not hold: a bug here, not in the input.
     Internal {
         /// The invariant.
@@ -101,6 +119,10 @@ impl Error {
             Error::Unsupported { .. } => "model-unsupported",
             Error::InvalidArgument { .. } => "invalid-argument",
             Error::OutOfMemory { .. } => "out-of-memory",
+            #[cfg(feature = "gpu")]
+            Error::DeviceLost { .. } => "device-lost",
+            #[cfg(feature = "gpu")]
+            Error::NoGpu { .. } | Error::Gpu { .. } => "internal",
             Error::Internal { .. } => "internal",
         }
     }
@@ -202,6 +224,18 @@ impl fmt::Display for Error {
                     f,
                     "out of memory: {what} needs {bytes} bytes. Unload another model or use a smaller one"
                 )
+            }
+            #[cfg(feature = "gpu")]
+            Error::NoGpu { what } => {
+                write!(f, "no GPU: {what}. Compute on the CPU, or try another browser or driver")
+            }
+            #[cfg(feature = "gpu")]
+            Error::DeviceLost { what } => {
+                write!(f, "the GPU was lost: {what}. Try again, or compute on the CPU")
+            }
+            #[cfg(feature = "gpu")]
+            Error::Gpu { what } => {
+                write!(f, "the GPU refused a command: {what}. Compute on the CPU, and report it")
             }
             Error::Internal { what } => write!(f, "internal error (please report it): {what}"),
         }

@@ -160,19 +160,27 @@ impl<L: Lanes> Ops for Cpu<L> {
         }
     }
 
-    fn append_to_cache(&mut self, cache: &mut Cache, from: &Tensor, row: usize, column: usize) {
+    fn append_to_cache(
+        &mut self,
+        cache: &mut Cache,
+        from: &Tensor,
+        rows: Range<usize>,
+        column: usize,
+    ) {
         let columns = cache.columns();
-        let values =
-            from.row(row).and_then(|row| row.get(column..)).and_then(|row| row.get(..columns));
-        let pushed = match values {
-            Some(values) => cache.push::<L>(values, &mut self.scratch.quantized),
-            None => {
-                let got = [from.rows(), from.columns()];
-                Err(mismatch("append to a cache", [row + 1, column + columns], got))
+        for row in rows {
+            let values =
+                from.row(row).and_then(|row| row.get(column..)).and_then(|row| row.get(..columns));
+            let pushed = match values {
+                Some(values) => cache.push::<L>(values, &mut self.scratch.quantized),
+                None => {
+                    let got = [from.rows(), from.columns()];
+                    Err(mismatch("append to a cache", [row + 1, column + columns], got))
+                }
+            };
+            if let Err(error) = pushed {
+                self.record_fault(error);
             }
-        };
-        if let Err(error) = pushed {
-            self.record_fault(error);
         }
     }
 

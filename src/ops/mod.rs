@@ -11,6 +11,12 @@ mod block_bytes;
 pub mod choose;
 mod cpu;
 pub mod embed;
+#[cfg(feature = "gpu")]
+mod gpu;
+#[cfg(feature = "gpu")]
+mod gpu_rows;
+#[cfg(feature = "gpu")]
+pub mod gpu_weights;
 pub mod linear;
 pub mod norm;
 pub mod output;
@@ -25,6 +31,8 @@ use std::ops::Range;
 pub use attention::{AttentionArgs, AttentionSegment, CacheKind, KeysValues, Mask, View};
 pub use block_bytes::{BlockBytes, StoredBytes};
 pub use choose::{Choice, Choices, Pick, Wanted};
+#[cfg(feature = "gpu")]
+pub use gpu::KERNELS;
 pub use weights::{ActivationQuant, LinearPart, Multiplier, Stored, TableSource, Weights};
 
 /// What a normalisation divides by.
@@ -178,12 +186,12 @@ pub trait Ops {
 
     /// A cache without rows, of keys and values with heads of `head_dim`.
     fn cache(&mut self, kind: CacheKind, num_kv_heads: usize, head_dim: usize) -> Self::Cache;
-    /// Writes `from[row, column..]` as the new last row of `cache`.
+    /// Writes `from[rows, column..]` as the new last rows of `cache`.
     fn append_to_cache(
         &mut self,
         cache: &mut Self::Cache,
         from: &Self::Tensor,
-        row: usize,
+        rows: Range<usize>,
         column: usize,
     );
     /// Forgets the rows of `cache` after the first `rows`.

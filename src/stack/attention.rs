@@ -163,9 +163,7 @@ impl<O: Ops> MultiHeadAttention<O> {
             }
             Some(LayerState::Kv(caches)) => {
                 for (cache, segment) in caches.iter_mut().zip(lookup.segments) {
-                    for row in segment.query_rows.clone() {
-                        ops.append_to_cache(cache, &qkv, row, q_width);
-                    }
+                    ops.append_to_cache(cache, &qkv, segment.query_rows.clone(), q_width);
                 }
                 let kv = KeysValues::Caches(caches);
                 self.attend(ops, stream, &qkv, (kv, 0), lookup)

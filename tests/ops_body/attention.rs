@@ -1,7 +1,7 @@
 //! Attention: heads, groups, masks, ragged batches.
 
-use super::{FLOAT_TOLERANCE, Random, Run, assert_close, read, run_all};
-use multihead::backend::cpu::lanes::{Lanes, Native};
+use super::{FLOAT_TOLERANCE, Random, Run, as_kept, assert_close, read, run_all};
+use multihead::backend::cpu::lanes::Native;
 use multihead::backend::cpu::{Cpu, Tensor, cache::Cache};
 use multihead::ops::attention::{check, reference};
 use multihead::ops::{AttentionArgs, AttentionSegment, CacheKind, KeysValues, Mask, Ops, View};
@@ -52,9 +52,9 @@ impl Attend {
         })
     }
 
-    fn relative_tensor<L: Lanes>(&self, cpu: &mut Cpu<L>) -> Option<Tensor> {
+    fn relative_tensor<O: Ops>(&self, ops: &mut O) -> Option<O::Tensor> {
         let (values, rows) = (self.relative.as_ref()?, self.num_heads);
-        Some(cpu.upload(rows, values.len() / rows, values))
+        Some(ops.upload(rows, values.len() / rows, values))
     }
 
     fn reference(&self) -> Vec<f32> {
@@ -71,21 +71,21 @@ impl Attend {
 }
 
 impl Run for Attend {
-    fn run<L: Lanes>(&self, cpu: &mut Cpu<L>) -> Vec<f32> {
-        let q = cpu.upload(self.q.len() / self.q_columns, self.q_columns, &self.q);
+    fn run<O: Ops>(&self, ops: &mut O) -> Vec<f32> {
+        let q = ops.upload(self.q.len() / self.q_columns, self.q_columns, &self.q);
         let kv: Vec<_> = self
             .kv
             .iter()
-            .map(|kv| cpu.upload(kv.len() / self.kv_columns, self.kv_columns, kv))
+            .map(|kv| ops.upload(kv.len() / self.kv_columns, self.kv_columns, kv))
             .collect();
         let kv = KeysValues::Tensors(&kv);
-        let relative = self.relative_tensor(cpu);
+        let relative = self.relative_tensor(ops);
         let (y, weights) =
-            self.with_args(&q, kv, relative.as_ref(), |args| cpu.attention(args).unwrap());
+            self.with_args(&q, kv, relative.as_ref(), |args| ops.attention(args).unwrap());
         assert_eq!(weights.is_some(), !self.weights_of.is_empty());
-        let mut out = read(cpu, &y).unwrap();
+        let mut out = read(ops, &y).unwrap();
         if let Some(weights) = weights {
-            out.extend(read(cpu, &weights).unwrap());
+            out.extend(read(ops, &weights).unwrap());
         }
         out
     }
@@ -241,31 +241,30 @@ struct Remembered<'a> {
 }
 
 impl Run for Remembered<'_> {
-    fn run<L: Lanes>(&self, cpu: &mut Cpu<L>) -> Vec<f32> {
+    fn run<O: Ops>(&self, ops: &mut O) -> Vec<f32> {
         let call = self.call;
-        let q = cpu.upload(call.q.len() / call.q_columns, call.q_columns, &call.q);
+        let q = ops.upload(call.q.len() / call.q_columns, call.q_columns, &call.q);
         let mut caches = Vec::new();
         for kv in &call.kv {
-            let rows = cpu.upload(kv.len() / call.kv_columns, call.kv_columns, kv);
-            let mut cache = cpu.cache(self.kind, call.num_kv_heads, call.head_dim);
-            for row in 0..rows.rows() {
-                cpu.append_to_cache(&mut cache, &rows, row, 0);
-            }
+            let count = kv.len() / call.kv_columns;
+            let rows = ops.upload(count, call.kv_columns, kv);
+            let mut cache = ops.cache(as_kept(self.kind), call.num_kv_heads, call.head_dim);
+            ops.append_to_cache(&mut cache, &rows, 0..count, 0);
             // What is forgotten and what is copied leave no trace.
-            let copy = cpu.copy_cache(&cache);
-            cpu.truncate_cache(&mut cache, rows.rows() / 2);
-            for row in rows.rows() / 2..rows.rows() {
-                cpu.append_to_cache(&mut cache, &rows, row, 0);
+            let copy = ops.copy_cache(&cache);
+            ops.truncate_cache(&mut cache, count / 2);
+            for row in count / 2..count {
+                ops.append_to_cache(&mut cache, &rows, row..row + 1, 0);
             }
             drop(copy);
             caches.push(cache);
         }
         let kv = KeysValues::Caches(&caches);
-        let relative = call.relative_tensor(cpu);
+        let relative = call.relative_tensor(ops);
         let (y, weights) =
-            call.with_args(&q, kv, relative.as_ref(), |args| cpu.attention(args).unwrap());
-        let mut out = read(cpu, &y).unwrap();
-        out.extend(weights.map(|weights| read(cpu, &weights).unwrap()).unwrap_or_default());
+            call.with_args(&q, kv, relative.as_ref(), |args| ops.attention(args).unwrap());
+        let mut out = read(ops, &y).unwrap();
+        out.extend(weights.map(|weights| read(ops, &weights).unwrap()).unwrap_or_default());
         out
     }
 }

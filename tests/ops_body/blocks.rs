@@ -4,7 +4,7 @@ use super::linear::Project;
 use super::{Random, Run, assert_close, read, run_all};
 use multihead::backend::cpu::Cpu;
 use multihead::backend::cpu::blocks::BlockType;
-use multihead::backend::cpu::lanes::{Lanes, Native};
+use multihead::backend::cpu::lanes::Native;
 use multihead::ops::{ActivationQuant, LinearPart, Ops, TableSource, Weights};
 use multihead::ops::{embed, linear as linear_op, output};
 
@@ -75,15 +75,17 @@ struct Both<'a> {
 }
 
 impl Run for Both<'_> {
-    fn run<L: Lanes>(&self, cpu: &mut Cpu<L>) -> Vec<f32> {
-        let table = cpu.table(self.table.clone()).unwrap();
-        let rows = cpu.embed(&table, self.tokens, 0.5, None).unwrap();
-        let mut all = read(cpu, &rows).unwrap();
-        let output = cpu.output_projection(&table, self.bias, self.activation, None, &[]).unwrap();
+    fn run<O: Ops>(&self, ops: &mut O) -> Vec<f32> {
+        let table = ops.table(self.table.clone()).unwrap();
+        let rows = ops.embed(&table, self.tokens, 0.5, None).unwrap();
+        let mut all = read(ops, &rows).unwrap();
+        let output = ops
+            .output_projection(&table, self.bias, super::activation(self.activation), None, &[])
+            .unwrap();
         let columns = self.table.columns;
-        let hidden = cpu.upload(self.hidden.len() / columns, columns, self.hidden);
-        let logits = cpu.logits(&hidden, 0..self.hidden.len() / columns, &output);
-        all.extend(read(cpu, &logits).unwrap());
+        let hidden = ops.upload(self.hidden.len() / columns, columns, self.hidden);
+        let logits = ops.logits(&hidden, 0..self.hidden.len() / columns, &output);
+        all.extend(read(ops, &logits).unwrap());
         all
     }
 }

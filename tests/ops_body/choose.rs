@@ -1,8 +1,6 @@
 //! Choosing the likeliest candidates.
 
-use super::{Random, Run, assert_close, now, run_all};
-use multihead::backend::cpu::Cpu;
-use multihead::backend::cpu::lanes::Lanes;
+use super::{Random, Run, activation, assert_close, now, run_all};
 use multihead::ops::choose::reference;
 use multihead::ops::{ActivationQuant, Choice, Choices, Ops, Pick, TableSource, Wanted, Weights};
 use std::f32::consts::LN_2;
@@ -18,11 +16,11 @@ struct Choose<'a> {
 }
 
 impl Run for Choose<'_> {
-    fn run<L: Lanes>(&self, cpu: &mut Cpu<L>) -> Vec<f32> {
+    fn run<O: Ops>(&self, ops: &mut O) -> Vec<f32> {
         let rows = self.ids.and_then(<[u32]>::last).map_or(self.candidates, |&id| id as usize + 1);
         let weights = Weights::F32(vec![0.0; rows]);
         let table = TableSource { name: "Wemb".to_owned(), rows, columns: 1, weights };
-        let table = cpu.table(table).unwrap();
+        let table = ops.table(table).unwrap();
         // Weights of zero leave the bias: each row's logits, as a projection of its own.
         let project = |logits: &[f32]| {
             let mut bias = vec![0.0; rows];
@@ -30,32 +28,33 @@ impl Run for Choose<'_> {
                 bias[self.ids.map_or(i, |ids| ids[i] as usize)] = logit;
             }
             let none = ActivationQuant::None;
-            cpu.output_projection(&table, Some(&bias), none, self.ids, self.barred).unwrap()
+            ops.output_projection(&table, Some(&bias), none, self.ids, self.barred).unwrap()
         };
         let outputs: Vec<_> = self.logits.chunks(self.candidates).map(project).collect();
-        let hidden = cpu.zeros(outputs.len(), 1);
+        let hidden = ops.zeros(outputs.len(), 1);
         let pick = |(row, output)| {
             let (rows, output) = (row..row + 1, Arc::new(output));
             Pick { rows, output, wanted: self.wanted }
         };
         let picks: Vec<_> = outputs.into_iter().enumerate().map(pick).collect();
         let mut choices = Choices::default();
-        choose(cpu, &hidden, &picks, &mut choices);
+        choose(ops, &hidden, &picks, &mut choices);
         flatten((0..choices.len()).map(|row| choices.row(row)))
     }
 }
 
-/// The choices of `picks`; what `choices` had before must not matter.
-fn choose<L: Lanes>(
-    cpu: &mut Cpu<L>,
-    hidden: &<Cpu<L> as Ops>::Tensor,
-    picks: &[Pick<<Cpu<L> as Ops>::OutputProjection>],
+/// The choices of `picks`; what was chosen before must not matter.
+fn choose<O: Ops>(
+    ops: &mut O,
+    hidden: &O::Tensor,
+    picks: &[Pick<O::OutputProjection>],
     choices: &mut Choices,
 ) {
-    let mut chosen = Choices::default();
-    chosen.push_row([Choice { id: 7, log_prob: 0.0 }]);
-    cpu.choose(hidden, picks, &mut chosen);
-    now(cpu.read_chosen(&chosen, choices)).unwrap();
+    let mut chosen = O::Chosen::default();
+    ops.choose(hidden, picks.get(..1).unwrap_or_default(), &mut chosen);
+    choices.push_row([Choice { id: 7, log_prob: 0.0 }]);
+    ops.choose(hidden, picks, &mut chosen);
+    now(ops.read_chosen(&chosen, choices)).unwrap();
 }
 
 fn flatten<'a>(rows: impl IntoIterator<Item = &'a [Choice]>) -> Vec<f32> {
@@ -142,12 +141,18 @@ struct Picks<'a> {
 }
 
 impl Run for Picks<'_> {
-    fn run<L: Lanes>(&self, cpu: &mut Cpu<L>) -> Vec<f32> {
+    fn run<O: Ops>(&self, ops: &mut O) -> Vec<f32> {
         let (rows, columns, weights) = (self.vocab_size, self.columns, self.weights.clone());
         let table = TableSource { name: "Wemb".to_owned(), rows, columns, weights };
-        let table = cpu.table(table).unwrap();
+        let table = ops.table(table).unwrap();
         let project = |(_, ids): &(usize, Option<Vec<u32>>)| {
-            cpu.output_projection(&table, None, ActivationQuant::Wide, ids.as_deref(), &[1])
+            ops.output_projection(
+                &table,
+                None,
+                activation(ActivationQuant::Wide),
+                ids.as_deref(),
+                &[1],
+            )
         };
         let mut picks = Vec::new();
         let mut row = 0;
@@ -160,14 +165,14 @@ impl Run for Picks<'_> {
             picks.push(Pick { rows, output, wanted });
             row += pick.0;
         }
-        let hidden = cpu.upload(self.hidden.len() / columns, columns, self.hidden);
+        let hidden = ops.upload(self.hidden.len() / columns, columns, self.hidden);
         let mut choices = Choices::default();
-        choose(cpu, &hidden, &picks, &mut choices);
+        choose(ops, &hidden, &picks, &mut choices);
         let rows = choices.len();
         let together = flatten((0..rows).map(|row| choices.row(row)));
         let mut one_by_one = Vec::new();
         for pick in &picks {
-            choose(cpu, &hidden, std::slice::from_ref(pick), &mut choices);
+            choose(ops, &hidden, std::slice::from_ref(pick), &mut choices);
             one_by_one.extend(flatten((0..choices.len()).map(|row| choices.row(row))));
         }
         assert_eq!((rows, &together), (row, &one_by_one));

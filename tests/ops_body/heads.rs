@@ -1,8 +1,6 @@
 //! What queries and keys go through head by head, and gated feed-forwards.
 
 use super::{FLOAT_TOLERANCE, Random, Run, assert_close, read, run_all};
-use multihead::backend::cpu::Cpu;
-use multihead::backend::cpu::lanes::Lanes;
 use multihead::ops::{
     Activation, ActivationQuant, HeadArgs, LinearPart, NormKind, NormSource, Ops, Residual,
     RotaryPairs, RotarySource, Weights, activation, norm, rotary,
@@ -32,11 +30,11 @@ struct Heads<'a> {
 }
 
 impl Run for Heads<'_> {
-    fn run<L: Lanes>(&self, cpu: &mut Cpu<L>) -> Vec<f32> {
-        let weights = cpu.linear(self.columns, vec![identity(self.columns)]).unwrap();
-        let norms = self.norms.map(|norms| norms.map(|norm| cpu.norm(norm.clone()).unwrap()));
-        let rotary = self.rotary.map(|rotary| cpu.rotary(rotary.clone()).unwrap());
-        let x = cpu.upload(self.positions.len(), self.columns, self.x);
+    fn run<O: Ops>(&self, ops: &mut O) -> Vec<f32> {
+        let weights = ops.linear(self.columns, vec![identity(self.columns)]).unwrap();
+        let norms = self.norms.map(|norms| norms.map(|norm| ops.norm(norm.clone()).unwrap()));
+        let rotary = self.rotary.map(|rotary| ops.rotary(rotary.clone()).unwrap());
+        let x = ops.upload(self.positions.len(), self.columns, self.x);
         let mut stream = Residual { x, pending_norm: None };
         let heads = HeadArgs {
             num_heads: self.num_heads,
@@ -46,8 +44,8 @@ impl Run for Heads<'_> {
             rotary: rotary.as_ref(),
             positions: self.positions,
         };
-        let y = cpu.project_qkv(&mut stream, None, &weights, Some(&heads));
-        read(cpu, &y).unwrap()
+        let y = ops.project_qkv(&mut stream, None, &weights, Some(&heads));
+        read(ops, &y).unwrap()
     }
 }
 
@@ -137,12 +135,12 @@ struct Gated<'a> {
 }
 
 impl Run for Gated<'_> {
-    fn run<L: Lanes>(&self, cpu: &mut Cpu<L>) -> Vec<f32> {
-        let weights = cpu.linear(self.columns, vec![identity(self.columns)]).unwrap();
-        let x = cpu.upload(self.x.len() / self.columns, self.columns, self.x);
+    fn run<O: Ops>(&self, ops: &mut O) -> Vec<f32> {
+        let weights = ops.linear(self.columns, vec![identity(self.columns)]).unwrap();
+        let x = ops.upload(self.x.len() / self.columns, self.columns, self.x);
         let mut stream = Residual { x, pending_norm: None };
-        let y = cpu.mlp_in_gated(&mut stream, None, &weights, self.activation);
-        read(cpu, &y).unwrap()
+        let y = ops.mlp_in_gated(&mut stream, None, &weights, self.activation);
+        read(ops, &y).unwrap()
     }
 }
 

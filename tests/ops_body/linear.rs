@@ -1,8 +1,8 @@
 //! Linear maps and what fuses with them.
 
-use super::{FLOAT_TOLERANCE, Random, Run, assert_close, read, run_all};
+use super::{FLOAT_TOLERANCE, Random, Run, as_asked, assert_close, read, run_all};
 use multihead::backend::cpu::Cpu;
-use multihead::backend::cpu::lanes::{Lanes, Native};
+use multihead::backend::cpu::lanes::Native;
 use multihead::ops::linear::reference;
 use multihead::ops::{
     Activation, ActivationQuant, LinearPart, Multiplier, Ops, Residual, Weights, activation,
@@ -16,11 +16,11 @@ pub(super) struct Project<'a> {
 }
 
 impl Run for Project<'_> {
-    fn run<L: Lanes>(&self, cpu: &mut Cpu<L>) -> Vec<f32> {
-        let weights = cpu.linear(self.in_features, self.parts.to_vec()).unwrap();
-        let input = cpu.upload(self.input.len() / self.in_features, self.in_features, self.input);
-        let y = cpu.project(&input, &weights);
-        read(cpu, &y).unwrap()
+    fn run<O: Ops>(&self, ops: &mut O) -> Vec<f32> {
+        let weights = ops.linear(self.in_features, as_asked(self.parts)).unwrap();
+        let input = ops.upload(self.input.len() / self.in_features, self.in_features, self.input);
+        let y = ops.project(&input, &weights);
+        read(ops, &y).unwrap()
     }
 }
 
@@ -213,15 +213,15 @@ struct FeedForward<'a> {
 }
 
 impl Run for FeedForward<'_> {
-    fn run<L: Lanes>(&self, cpu: &mut Cpu<L>) -> Vec<f32> {
-        let first = cpu.linear(self.hidden_size, vec![self.first.clone()]).unwrap();
-        let second = cpu.linear(self.first.out_features, vec![self.second.clone()]).unwrap();
-        let x = cpu.upload(self.x.len() / self.hidden_size, self.hidden_size, self.x);
+    fn run<O: Ops>(&self, ops: &mut O) -> Vec<f32> {
+        let first = ops.linear(self.hidden_size, as_asked(&[self.first.clone()])).unwrap();
+        let second = ops.linear(self.first.out_features, as_asked(&[self.second.clone()])).unwrap();
+        let x = ops.upload(self.x.len() / self.hidden_size, self.hidden_size, self.x);
         let mut stream = Residual { x, pending_norm: None };
-        let hidden = cpu.mlp_in(&mut stream, None, &first, self.activation);
-        cpu.mlp_out_residual(&hidden, &second, &mut stream, None);
-        let mut out = read(cpu, &hidden).unwrap();
-        out.extend(read(cpu, &stream.x).unwrap());
+        let hidden = ops.mlp_in(&mut stream, None, &first, self.activation);
+        ops.mlp_out_residual(&hidden, &second, &mut stream, None);
+        let mut out = read(ops, &hidden).unwrap();
+        out.extend(read(ops, &stream.x).unwrap());
         out
     }
 }

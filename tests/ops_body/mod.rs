@@ -8,6 +8,8 @@
 mod attention;
 mod blocks;
 mod choose;
+#[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
+pub mod gpu;
 mod heads;
 mod linear;
 mod output;
@@ -21,11 +23,11 @@ use multihead::backend::cpu::lanes::{
 #[cfg(not(target_arch = "wasm32"))]
 use multihead::backend::cpu::pool::Threads;
 use multihead::error::Result;
-use multihead::ops::{Multiplier, Ops, Weights};
+use multihead::ops::{ActivationQuant, CacheKind, LinearPart, Multiplier, Ops, Weights};
 use std::pin::pin;
 #[cfg(not(target_arch = "wasm32"))]
 use std::sync::LazyLock;
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::task::{Context, Poll, Waker};
 
 /// Runs every check, and asks that all results together are the same bits as on every other platform.
@@ -34,6 +36,8 @@ pub fn check_all(announce: impl Fn(&str)) {
     for (name, check) in CHECKS {
         announce(name);
         check();
+        #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
+        gpu::report(name);
     }
     assert_eq!(RESULTS.load(Relaxed), SAME_EVERYWHERE, "the bits of all results, in order");
 }
@@ -141,13 +145,35 @@ impl Random {
 pub fn now<T>(future: impl Future<Output = T>) -> T {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(value) => value,
-        Poll::Pending => panic!("the CPU is always ready"),
+        Poll::Pending => panic!("the CPU is always ready, and the GPU waited for"),
     }
 }
 
-/// What an op run on the device gives; written once for every kind of lanes.
+/// What an op run on the device gives; written once for every device.
 pub trait Run {
-    fn run<L: Lanes>(&self, cpu: &mut Cpu<L>) -> Vec<f32>;
+    fn run<O: Ops>(&self, ops: &mut O) -> Vec<f32>;
+}
+
+/// Whether activations and caches are float32 whatever is asked for: what the GPU is compared with.
+static ONLY_FLOATS: AtomicBool = AtomicBool::new(false);
+
+/// The treatment of activations `asked` for.
+pub fn activation(asked: ActivationQuant) -> ActivationQuant {
+    if ONLY_FLOATS.load(Relaxed) { ActivationQuant::None } else { asked }
+}
+
+/// Parts with the treatment of activations that they ask for.
+pub fn as_asked<'a>(parts: &[LinearPart<'a>]) -> Vec<LinearPart<'a>> {
+    let part = |part: &LinearPart<'a>| LinearPart {
+        activation: activation(part.activation),
+        ..part.clone()
+    };
+    parts.iter().map(part).collect()
+}
+
+/// The cache asked for.
+pub fn as_kept(kind: CacheKind) -> CacheKind {
+    if ONLY_FLOATS.load(Relaxed) { CacheKind::Long } else { kind }
 }
 
 /// Asks for the bits of `first` from lanes of another kind.
@@ -183,6 +209,8 @@ pub fn run_all(run: &impl Run, what: &str) -> Vec<f32> {
         (hash.rotate_left(5) ^ u64::from(bits)).wrapping_mul(0x9e37_79b9_7f4a_7c15)
     });
     RESULTS.store(hash, Relaxed);
+    #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
+    gpu::compare(run, what);
     first
 }
 
@@ -197,7 +225,7 @@ pub fn assert_close(got: &[f32], want: &[f32], tolerance: f32, what: &str) {
 }
 
 /// Reads a tensor back.
-pub fn read<L: Lanes>(cpu: &mut Cpu<L>, tensor: &<Cpu<L> as Ops>::Tensor) -> Result<Vec<f32>> {
+pub fn read<O: Ops>(ops: &mut O, tensor: &O::Tensor) -> Result<Vec<f32>> {
     let mut values = Vec::new();
-    now(cpu.read(tensor, &mut values)).map(|()| values)
+    now(ops.read(tensor, &mut values)).map(|()| values)
 }

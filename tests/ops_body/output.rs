@@ -1,8 +1,8 @@
 //! The output projection: packed rows, and the whole table as it lies.
 
-use super::{Random, Run, assert_close, read, run_all};
+use super::{Random, Run, activation, assert_close, read, run_all};
 use multihead::backend::cpu::Cpu;
-use multihead::backend::cpu::lanes::{Lanes, Native, Scalar};
+use multihead::backend::cpu::lanes::{Native, Scalar};
 use multihead::ops::output::reference;
 use multihead::ops::{ActivationQuant, Multiplier, Ops, TableSource, Weights};
 
@@ -15,18 +15,19 @@ struct Logits<'a> {
 }
 
 impl Run for Logits<'_> {
-    fn run<L: Lanes>(&self, cpu: &mut Cpu<L>) -> Vec<f32> {
-        let table = cpu.table(self.table.clone()).unwrap();
-        let output =
-            cpu.output_projection(&table, self.bias, self.activation, self.ids, &[]).unwrap();
+    fn run<O: Ops>(&self, ops: &mut O) -> Vec<f32> {
+        let table = ops.table(self.table.clone()).unwrap();
+        let output = ops
+            .output_projection(&table, self.bias, activation(self.activation), self.ids, &[])
+            .unwrap();
         // One row more on either side, which must not matter.
         let columns = self.table.columns;
         let mut rows = vec![9.0; columns];
         rows.extend_from_slice(self.hidden);
         rows.resize(rows.len() + columns, 9.0);
-        let hidden = cpu.upload(rows.len() / columns, columns, &rows);
-        let logits = cpu.logits(&hidden, 1..rows.len() / columns - 1, &output);
-        read(cpu, &logits).unwrap()
+        let hidden = ops.upload(rows.len() / columns, columns, &rows);
+        let logits = ops.logits(&hidden, 1..rows.len() / columns - 1, &output);
+        read(ops, &logits).unwrap()
     }
 }
 

@@ -3,7 +3,7 @@
 use super::heads::identity;
 use super::{FLOAT_TOLERANCE, Random, Run, assert_close, read, run_all};
 use multihead::backend::cpu::Cpu;
-use multihead::backend::cpu::lanes::{Lanes, Native};
+use multihead::backend::cpu::lanes::Native;
 use multihead::ops::{Activation, NormKind, NormSource, Ops, Pooling, Residual, TableSource};
 use multihead::ops::{
     activation, embed as embed_op, norm as norm_op, pool as pool_op, ssru as ssru_op,
@@ -16,12 +16,12 @@ struct Norm<'a> {
 }
 
 impl Run for Norm<'_> {
-    fn run<L: Lanes>(&self, cpu: &mut Cpu<L>) -> Vec<f32> {
+    fn run<O: Ops>(&self, ops: &mut O) -> Vec<f32> {
         let columns = self.source.scale.len();
-        let norm = cpu.norm(self.source.clone()).unwrap();
-        let x = cpu.upload(self.x.len() / columns, columns, self.x);
-        let y = cpu.finish(Residual { x, pending_norm: Some(&norm) }, None);
-        read(cpu, &y).unwrap()
+        let norm = ops.norm(self.source.clone()).unwrap();
+        let x = ops.upload(self.x.len() / columns, columns, self.x);
+        let y = ops.finish(Residual { x, pending_norm: Some(&norm) }, None);
+        read(ops, &y).unwrap()
     }
 }
 
@@ -71,23 +71,23 @@ struct Stream<'a> {
 }
 
 impl Run for Stream<'_> {
-    fn run<L: Lanes>(&self, cpu: &mut Cpu<L>) -> Vec<f32> {
-        let norm = cpu.norm(self.source.clone()).unwrap();
-        let identity = cpu.linear(self.columns, vec![identity(self.columns)]).unwrap();
-        let x = cpu.upload(self.x.len() / self.columns, self.columns, self.x);
+    fn run<O: Ops>(&self, ops: &mut O) -> Vec<f32> {
+        let norm = ops.norm(self.source.clone()).unwrap();
+        let identity = ops.linear(self.columns, vec![identity(self.columns)]).unwrap();
+        let x = ops.upload(self.x.len() / self.columns, self.columns, self.x);
         let mut stream = Residual { x, pending_norm: Some(&norm) };
-        let once = cpu.project_qkv(&mut stream, None, &identity, None);
+        let once = ops.project_qkv(&mut stream, None, &identity, None);
         assert!(stream.pending_norm.is_none());
-        assert_eq!(read(cpu, &once), read(cpu, &stream.x));
-        cpu.project_out_residual(&once, &identity, &mut stream, Some(&norm));
+        assert_eq!(read(ops, &once), read(ops, &stream.x));
+        ops.project_out_residual(&once, &identity, &mut stream, Some(&norm));
         assert!(stream.pending_norm.is_some());
         // Adding reads the stream, so the pending norm comes first; zeros change nothing after it.
-        let zeros = cpu.zeros(self.x.len() / self.columns, self.columns);
-        cpu.add_residual(&zeros, &mut stream, None);
-        let before = read(cpu, &stream.x).unwrap();
-        let y = cpu.project_qkv(&mut stream, Some(&norm), &identity, None);
-        assert_eq!(read(cpu, &stream.x).unwrap(), before, "a pre-norm leaves the stream as it is");
-        read(cpu, &y).unwrap()
+        let zeros = ops.zeros(self.x.len() / self.columns, self.columns);
+        ops.add_residual(&zeros, &mut stream, None);
+        let before = read(ops, &stream.x).unwrap();
+        let y = ops.project_qkv(&mut stream, Some(&norm), &identity, None);
+        assert_eq!(read(ops, &stream.x).unwrap(), before, "a pre-norm leaves the stream as it is");
+        read(ops, &y).unwrap()
     }
 }
 
@@ -114,11 +114,11 @@ struct Activate<'a> {
 }
 
 impl Run for Activate<'_> {
-    fn run<L: Lanes>(&self, cpu: &mut Cpu<L>) -> Vec<f32> {
-        let identity = cpu.linear(1, vec![identity(1)]).unwrap();
-        let x = cpu.upload(self.x.len(), 1, self.x);
-        let y = cpu.mlp_middle(&x, &identity, self.activation);
-        read(cpu, &y).unwrap()
+    fn run<O: Ops>(&self, ops: &mut O) -> Vec<f32> {
+        let identity = ops.linear(1, vec![identity(1)]).unwrap();
+        let x = ops.upload(self.x.len(), 1, self.x);
+        let y = ops.mlp_middle(&x, &identity, self.activation);
+        read(ops, &y).unwrap()
     }
 }
 
@@ -149,11 +149,11 @@ struct Pool<'a> {
 }
 
 impl Run for Pool<'_> {
-    fn run<L: Lanes>(&self, cpu: &mut Cpu<L>) -> Vec<f32> {
-        let hidden = cpu.upload(self.hidden.len() / self.columns, self.columns, self.hidden);
-        let pooled = cpu.pool(&hidden, self.rows, self.pooling);
-        assert_eq!(cpu.shape(&pooled), (self.rows.len(), self.columns));
-        read(cpu, &pooled).unwrap()
+    fn run<O: Ops>(&self, ops: &mut O) -> Vec<f32> {
+        let hidden = ops.upload(self.hidden.len() / self.columns, self.columns, self.hidden);
+        let pooled = ops.pool(&hidden, self.rows, self.pooling);
+        assert_eq!(ops.shape(&pooled), (self.rows.len(), self.columns));
+        read(ops, &pooled).unwrap()
     }
 }
 
@@ -192,15 +192,15 @@ struct Ssru<'a> {
 }
 
 impl Run for Ssru<'_> {
-    fn run<L: Lanes>(&self, cpu: &mut Cpu<L>) -> Vec<f32> {
+    fn run<O: Ops>(&self, ops: &mut O) -> Vec<f32> {
         let (hidden_size, rows) = (self.hidden_size, self.state.len() / self.hidden_size);
-        let projected = cpu.upload(rows, 2 * hidden_size, self.projected);
-        let mut state = cpu.upload(rows, hidden_size, self.state);
-        let x = cpu.upload(rows, hidden_size, self.stream);
+        let projected = ops.upload(rows, 2 * hidden_size, self.projected);
+        let mut state = ops.upload(rows, hidden_size, self.state);
+        let x = ops.upload(rows, hidden_size, self.stream);
         let mut stream = Residual { x, pending_norm: None };
-        cpu.ssru_residual(&projected, &mut state, &mut stream, None);
-        let mut out = read(cpu, &state).unwrap();
-        out.extend(read(cpu, &stream.x).unwrap());
+        ops.ssru_residual(&projected, &mut state, &mut stream, None);
+        let mut out = read(ops, &state).unwrap();
+        out.extend(read(ops, &stream.x).unwrap());
         out
     }
 }
@@ -241,12 +241,12 @@ struct Embed<'a> {
 }
 
 impl Run for Embed<'_> {
-    fn run<L: Lanes>(&self, cpu: &mut Cpu<L>) -> Vec<f32> {
-        let table = cpu.table(self.table.clone()).unwrap();
+    fn run<O: Ops>(&self, ops: &mut O) -> Vec<f32> {
+        let table = ops.table(self.table.clone()).unwrap();
         let (rows, columns) = (self.tokens.len(), self.table.columns);
-        let positions = self.positions.map(|values| cpu.upload(rows, columns, values));
-        let y = cpu.embed(&table, self.tokens, self.scale, positions.as_ref()).unwrap();
-        read(cpu, &y).unwrap()
+        let positions = self.positions.map(|values| ops.upload(rows, columns, values));
+        let y = ops.embed(&table, self.tokens, self.scale, positions.as_ref()).unwrap();
+        read(ops, &y).unwrap()
     }
 }
 

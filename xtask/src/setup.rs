@@ -55,6 +55,7 @@ const STEPS: &[Step] = &[
         set_up: |workspace| npm::install(workspace, &workspace.install_tests()),
     },
     Step { name: "browsers", purpose: Purpose::Test, set_up: |_| browsers() },
+    Step { name: "a software GPU", purpose: Purpose::Test, set_up: |_| software_gpu() },
     Step { name: "other machines", purpose: Purpose::Test, set_up: elsewhere::set_up },
     Step {
         name: "wasm-pack",
@@ -105,5 +106,18 @@ fn browsers() -> Result<String> {
         return Ok("there already: Chromium, its driver, Firefox".to_owned());
     }
     system_packages::install(&packages, "a browser for the tests")?;
+    Ok(format!("installed {}", packages.join(", ")))
+}
+
+/// Vulkan on the CPU, for tests of the GPU's kernels where there is none.
+fn software_gpu() -> Result<String> {
+    let is_there = ["lvp_icd.x86_64.json", "lvp_icd.aarch64.json", "lvp_icd.json"]
+        .iter()
+        .any(|name| std::path::Path::new("/usr/share/vulkan/icd.d").join(name).is_file());
+    if is_there {
+        return Ok("there already: Mesa's Vulkan drivers".to_owned());
+    }
+    let packages = ["mesa-vulkan-drivers", "libvulkan1"];
+    system_packages::install(&packages, "a software GPU for the tests")?;
     Ok(format!("installed {}", packages.join(", ")))
 }

@@ -58,6 +58,7 @@ const STAGES: &[Stage] = &[
             host(workspace, &test)
         },
     },
+    Stage { name: "gpu", run: gpu },
     Stage { name: "fuzz-build", run: fuzz_build },
     Stage { name: "wasm-chromium", run: |workspace| browser(workspace, "CHROMEDRIVER") },
     Stage { name: "wasm-firefox", run: |workspace| browser(workspace, "GECKODRIVER") },
@@ -159,6 +160,14 @@ fn clippy_wasm(workspace: &Workspace) -> Result<Outcome> {
         run(cargo.args(["--", "-D", "warnings"]))?;
     }
     Ok(Outcome::Passed)
+}
+
+/// What is built with the GPU as a device; wgpu is compiled here and nowhere else.
+fn gpu(workspace: &Workspace) -> Result<Outcome> {
+    let package = ["--package", "multihead", "--features", "gpu", "--lib", "--test", "*_gpu"];
+    let lint = [&["clippy"][..], &package, &["--", "-D", "warnings"]].concat();
+    host(workspace, &lint)?;
+    host(workspace, &[&["test"][..], &package, &["--", "--show-output"]].concat())
 }
 
 fn fuzz_build(workspace: &Workspace) -> Result<Outcome> {

@@ -1,6 +1,8 @@
 //! Non-linearities of feed-forward layers: reference.
 
 pub mod cpu;
+#[cfg(feature = "gpu")]
+pub mod gpu;
 
 use super::Activation;
 use std::f64::consts::FRAC_1_SQRT_2;

@@ -1,6 +1,8 @@
 //! Scaled dot-product attention, softmax(q·kᵀ/√d)·v in several heads (Vaswani et al. 2017): arguments, checks, reference.
 
 pub mod cpu;
+#[cfg(feature = "gpu")]
+pub mod gpu;
 mod tiles;
 
 use super::linear::mismatch;

@@ -1,6 +1,8 @@
 //! The likeliest candidates of each row: what is asked for, what comes of it, reference.
 
 pub mod cpu;
+#[cfg(feature = "gpu")]
+pub mod gpu;
 
 use std::{ops::Range, sync::Arc};
 

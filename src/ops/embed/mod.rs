@@ -1,6 +1,8 @@
 //! Rows of an embedding table by token: checks and reference.
 
 pub mod cpu;
+#[cfg(feature = "gpu")]
+pub mod gpu;
 
 use super::linear::{check_weights, mismatch};
 use super::{ActivationQuant, TableSource, Weights};

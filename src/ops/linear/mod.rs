@@ -1,6 +1,8 @@
 //! Linear maps y = x·Wᵀ + b, several side by side: checks and reference.
 
 pub mod cpu;
+#[cfg(feature = "gpu")]
+pub mod gpu;
 
 use super::{ActivationQuant, LinearPart, Multiplier, Stored, Weights};
 use crate::backend::cpu::gemm::MAX_IN_FEATURES;

@@ -1,6 +1,8 @@
 //! Normalisation of rows, by mean and variance or by the root of the mean square: checks and reference.
 
 pub mod cpu;
+#[cfg(feature = "gpu")]
+pub mod gpu;
 
 use super::linear::mismatch;
 use super::{NormKind, NormSource};

@@ -1,6 +1,8 @@
 //! The output projection, logits over the rows of a table or over some of them: checks and reference.
 
 pub mod cpu;
+#[cfg(feature = "gpu")]
+pub mod gpu;
 
 use super::linear::{check_use, mismatch, reference_dot};
 use super::{ActivationQuant, Stored, TableSource};

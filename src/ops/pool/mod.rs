@@ -1,6 +1,8 @@
 //! One row of all rows of a sequence: reference.
 
 pub mod cpu;
+#[cfg(feature = "gpu")]
+pub mod gpu;
 
 use super::Pooling;
 use std::ops::Range;

@@ -1,6 +1,8 @@
 //! Rotary positions and head norms, what queries and keys go through before they meet: reference.
 
 pub mod cpu;
+#[cfg(feature = "gpu")]
+pub mod gpu;
 
 use super::{RotaryPairs, RotarySource};
 

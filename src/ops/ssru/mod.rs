@@ -1,6 +1,8 @@
 //! One step of the simpler simple recurrent unit (Kim et al. 2019): checks and reference.
 
 pub mod cpu;
+#[cfg(feature = "gpu")]
+pub mod gpu;
 
 use super::linear::mismatch;
 use crate::error::Result;

@@ -1,0 +1,111 @@
+//! Choosing candidates on the GPU.
+
+use super::{Choice, Choices, Pick, Wanted};
+use crate::backend::gpu::{Access, Bind, Dispatch, Gpu, Kernel, Storage, Tensor};
+use crate::error::Result;
+use crate::ops::output::gpu::GpuOutput;
+
+/// The best of each row.
+pub static CHOOSE: Kernel = Kernel {
+    name: "choose",
+    sources: &[include_str!("choose.wgsl")],
+    entry: "choose",
+    bindings: &[Access::Read, Access::Read, Access::Data, Access::Write],
+};
+
+/// The id of no choice.
+const NONE: u32 = u32::MAX;
+
+/// Choices on the device.
+#[derive(Default)]
+pub struct GpuChosen {
+    /// `[rows, stride]`, pairs of an id and the bits of its log-probability.
+    pairs: Option<Storage>,
+    stride: usize,
+    /// How many each row may have.
+    wanted: Vec<usize>,
+}
+
+impl Gpu {
+    /// Records the choices of `picks`, in place of what `chosen` had.
+    pub(crate) fn record_choices(
+        &self,
+        hidden: &Tensor,
+        picks: &[Pick<GpuOutput>],
+        chosen: &mut GpuChosen,
+    ) {
+        let count = |pick: &Pick<GpuOutput>| match pick.wanted {
+            Wanted::Likeliest(count) => count.min(pick.output.candidates()),
+            Wanted::Given(id) => usize::from(pick.output.place(id).is_some()),
+        };
+        chosen.wanted.clear();
+        for pick in picks {
+            chosen.wanted.extend(pick.rows.clone().map(|_| count(pick)));
+        }
+        chosen.stride = 2 * chosen.wanted.iter().copied().max().unwrap_or(0);
+        let bytes = 4 * (chosen.stride * chosen.wanted.len()) as u64;
+        let pairs = match chosen.pairs.take() {
+            Some(pairs) if pairs.size() >= bytes => pairs,
+            _ => self.storage(bytes),
+        };
+        let mut first_row = 0;
+        for pick in picks {
+            let (rows, output) = (pick.rows.clone(), &pick.output);
+            let logits = self.logits_of(hidden, rows.clone(), output);
+            let given = match pick.wanted {
+                Wanted::Given(id) => output.place(id).unwrap_or(NONE),
+                Wanted::Likeliest(_) => NONE,
+            };
+            let [across, down] = match count(pick) {
+                0 => [0, 0],
+                _ => self.limits().spread(rows.len()),
+            };
+            // Data of no words have no binding.
+            let barred = if output.barred().is_empty() { &[NONE][..] } else { output.barred() };
+            self.dispatch(&Dispatch {
+                kernel: &CHOOSE,
+                constants: &[("HAS_IDS", u32::from(output.ids().is_some()))],
+                uniforms: &[
+                    rows.len() as u32,
+                    output.candidates() as u32,
+                    count(pick) as u32,
+                    given,
+                    output.barred().len() as u32,
+                    first_row as u32,
+                    chosen.stride as u32,
+                ],
+                bindings: &[
+                    Bind::Buffer(logits.storage()),
+                    Bind::Buffer(output.ids().unwrap_or(logits.storage())),
+                    Bind::Data(barred),
+                    Bind::Buffer(&pairs),
+                ],
+                workgroups: [across, down, 1],
+            });
+            first_row += rows.len();
+        }
+        chosen.pairs = Some(pairs);
+    }
+
+    /// Waits for the choices and reads them.
+    ///
+    /// # Errors
+    /// The faults of the calls since the last read.
+    pub(crate) async fn read_choices(&self, chosen: &GpuChosen, to: &mut Choices) -> Result<()> {
+        to.clear();
+        let mut words = Vec::new();
+        let count = chosen.stride * chosen.wanted.len();
+        match &chosen.pairs {
+            Some(pairs) => self.read_words(pairs, count, &mut words).await?,
+            None => self.take_fault()?,
+        }
+        for (row, wanted) in chosen.wanted.iter().enumerate() {
+            let pairs = words.get(row * chosen.stride..).unwrap_or_default();
+            let pairs = pairs.as_chunks::<2>().0.iter().take(*wanted);
+            let choice =
+                |[id, bits]: &[u32; 2]| Choice { id: *id, log_prob: f32::from_bits(*bits) };
+            to.push_row(pairs.take_while(|[id, _]| *id != NONE).map(choice));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,87 @@
+// Query and key heads normalised and turned by their positions, in place; one workgroup a head of a row.
+// y: [rows, columns], num_heads + num_kv_heads heads of head_dim in its first columns. norms: scale and bias of query
+// heads, then of key heads, [4 · head_dim]. table: cos and sin of each pair at each position, [positions, pairs, 2].
+
+struct Arguments {
+  rows: u32,
+  columns: u32,
+  num_heads: u32,
+  all_heads: u32,
+  head_dim: u32,
+  pairs: u32,
+  q_eps: f32,
+  k_eps: f32,
+}
+
+override HAS_NORMS: u32 = 0u;
+override RMS: u32 = 0u;
+// 0: no rotation, 1: elements 2i and 2i + 1, 2: elements i and i + pairs
+override ROTATION: u32 = 0u;
+
+@group(0) @binding(0) var<uniform> arguments: Arguments;
+@group(0) @binding(1) var<storage, read> q_norm: array<f32>;
+@group(0) @binding(2) var<storage, read> k_norm: array<f32>;
+@group(0) @binding(3) var<storage, read> table: array<f32>;
+@group(0) @binding(4) var<storage, read> positions: array<u32>;
+@group(0) @binding(5) var<storage, read_write> y: array<f32>;
+
+var<workgroup> shares: array<f32, 64>;
+
+fn sum_of_lanes(value: f32, lane: u32) -> f32 {
+  workgroupBarrier();
+  shares[lane] = value;
+  workgroupBarrier();
+  for (var half = 32u; half > 0u; half /= 2u) {
+    if (lane < half) { shares[lane] += shares[lane + half]; }
+    workgroupBarrier();
+  }
+  return shares[0];
+}
+
+@compute @workgroup_size(64)
+fn prepare_heads(
+  @builtin(workgroup_id) workgroup: vec3u,
+  @builtin(num_workgroups) workgroups: vec3u,
+  @builtin(local_invocation_index) lane: u32,
+) {
+  let index = workgroup.y * workgroups.x + workgroup.x;
+  if (index >= arguments.rows * arguments.all_heads) { return; }
+  let row = index / arguments.all_heads;
+  let head = index % arguments.all_heads;
+  let width = arguments.head_dim;
+  let start = row * arguments.columns + head * width;
+  if (HAS_NORMS == 1u) {
+    let is_query = head < arguments.num_heads;
+    var mean = 0.0;
+    if (RMS == 0u) {
+      var sum = 0.0;
+      for (var c = lane; c < width; c += 64u) { sum += y[start + c]; }
+      mean = sum_of_lanes(sum, lane) / f32(width);
+    }
+    var squares = 0.0;
+    for (var c = lane; c < width; c += 64u) {
+      let centred = y[start + c] - mean;
+      squares += centred * centred;
+    }
+    let eps = select(arguments.k_eps, arguments.q_eps, is_query);
+    let variance = sum_of_lanes(squares, lane) / f32(width);
+    let inverse = 1.0 / sqrt(max(variance + eps, 1e-37));
+    for (var c = lane; c < width; c += 64u) {
+      let scale = select(k_norm[c], q_norm[c], is_query);
+      let bias = select(k_norm[width + c], q_norm[width + c], is_query);
+      y[start + c] = (y[start + c] - mean) * inverse * scale + bias;
+    }
+    storageBarrier();
+  }
+  if (ROTATION != 0u) {
+    for (var i = lane; i < arguments.pairs; i += 64u) {
+      let first = start + select(i, 2u * i, ROTATION == 1u);
+      let second = select(first + arguments.pairs, first + 1u, ROTATION == 1u);
+      let at = 2u * (positions[row] * arguments.pairs + i);
+      let a = y[first];
+      let b = y[second];
+      y[first] = a * table[at] - b * table[at + 1u];
+      y[second] = b * table[at] + a * table[at + 1u];
+    }
+  }
+}

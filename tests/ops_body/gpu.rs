@@ -1,0 +1,68 @@
+//! The same checks on a GPU, if a test gave one: each run beside the CPU's float32 path.
+
+use super::{ONLY_FLOATS, Run, now};
+use multihead::backend::cpu::Cpu;
+use multihead::backend::gpu::{Gpu, Request};
+use std::cell::{Cell, RefCell};
+use std::sync::atomic::Ordering::Relaxed;
+
+/// Of a value, relative to the largest of its run (or to 1): float32 sums in another order, and exponentials, roots and
+/// hyperbolic tangents of the device's own, of which WGSL promises about 1e-6.
+pub const TOLERANCE: f32 = 2e-5;
+
+thread_local! {
+    static DEVICE: RefCell<Option<Gpu>> = const { RefCell::new(None) };
+    static WORST: Cell<f32> = const { Cell::new(0.0) };
+    static RUNS: Cell<usize> = const { Cell::new(0) };
+}
+
+/// The software adapter of this machine, or a line that says loudly that there is none.
+pub fn device(request: Request) -> Option<Gpu> {
+    match now(Gpu::request(request)) {
+        Ok(gpu) => {
+            println!("adapter: {:?}, {:?}", gpu.info(), gpu.limits());
+            Some(gpu)
+        }
+        Err(error) => {
+            println!("skipped: no adapter ({error})");
+            None
+        }
+    }
+}
+
+/// From now on this thread's checks run on `gpu` as well.
+pub fn also_on(gpu: Gpu) {
+    DEVICE.set(Some(gpu));
+}
+
+/// Runs on the GPU, if there is one, and asks for the CPU's values.
+pub fn compare(run: &impl Run, what: &str) {
+    let Some(mut gpu) = DEVICE.with_borrow(Clone::clone) else { return };
+    ONLY_FLOATS.store(true, Relaxed);
+    let want = run.run(&mut Cpu::<multihead::backend::cpu::lanes::Native>::new());
+    let got = run.run(&mut gpu);
+    ONLY_FLOATS.store(false, Relaxed);
+    assert_eq!(got.len(), want.len(), "{what} on the GPU: length");
+    let scale = want.iter().fold(1.0f32, |scale, x| scale.max(x.abs()));
+    for (i, (got, want)) in got.iter().zip(&want).enumerate() {
+        let difference = if got == want { 0.0 } else { (got - want).abs() / scale };
+        WORST.set(WORST.get().max(difference));
+        let is_close = difference <= TOLERANCE;
+        assert!(is_close, "{what} on the GPU: value {i} is {got}, the CPU says {want}");
+    }
+    RUNS.set(RUNS.get() + 1);
+}
+
+/// What has no values to compare: rows moved about, and faults.
+pub fn check_the_rest(gpu: &mut Gpu) {
+    super::tensors::rows_on(gpu);
+    super::tensors::faults_on(gpu);
+}
+
+/// Says how far a check was from the CPU.
+pub fn report(name: &str) {
+    let runs = RUNS.replace(0);
+    if runs > 0 {
+        println!("  {name}: {runs} runs on the GPU, at most {:.1e} away", WORST.replace(0.0));
+    }
+}

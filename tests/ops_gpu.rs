@@ -1,0 +1,45 @@
+//! Every op on a GPU beside the CPU's float32 path, on a software adapter; and what holds of every kernel without one.
+#![cfg(not(target_arch = "wasm32"))]
+#![allow(clippy::unwrap_used)]
+
+mod ops_body;
+
+use multihead::backend::gpu::Request;
+use multihead::ops::KERNELS;
+use wgpu::naga;
+
+#[test]
+fn every_op_gives_the_float32_path_of_the_cpu() {
+    let Some(gpu) = ops_body::gpu::device(Request { software: true, ..Default::default() }) else {
+        return;
+    };
+    ops_body::gpu::also_on(gpu.clone());
+    ops_body::check_all(|_| ());
+    ops_body::gpu::check_the_rest(&mut gpu.clone());
+    let counts = gpu.counts();
+    println!("{counts:?}");
+    assert!(counts.dispatches > 1000 && counts.read_backs > 500, "{counts:?}");
+}
+
+/// WGSL as naga understands it, for a device with nothing but what every device has.
+#[test]
+fn every_kernel_is_valid_wgsl() {
+    for kernel in KERNELS {
+        let name = kernel.name;
+        let module = naga::front::wgsl::parse_str(&kernel.wgsl())
+            .unwrap_or_else(|error| panic!("{name}: {}", error.emit_to_string(&kernel.wgsl())));
+        let mut validator = naga::valid::Validator::new(
+            naga::valid::ValidationFlags::all(),
+            naga::valid::Capabilities::empty(),
+        );
+        validator
+            .validate(&module)
+            .unwrap_or_else(|error| panic!("{name}: {}", error.emit_to_string(&kernel.wgsl())));
+        assert!(module.entry_points.iter().any(|point| point.name == kernel.entry), "{name}");
+        let bindings = module.global_variables.iter().filter(|(_, var)| var.binding.is_some());
+        // The uniforms and what the kernel says it binds; of these at most eight are storage buffers.
+        assert_eq!(bindings.count(), kernel.bindings.len() + 1, "{name}");
+        assert!(kernel.bindings.len() <= 8, "{name}");
+        assert!(!kernel.wgsl().contains("enable "), "{name} needs no extension");
+    }
+}

@@ -1,0 +1,206 @@
+//! Tiny models of every kind on a software GPU, beside the float32 path of the CPU and what transformers computes.
+#![cfg(not(target_arch = "wasm32"))]
+#![allow(clippy::unwrap_used, clippy::panic)] // as in any test
+
+mod support;
+
+use multihead::backend::cpu::Cpu;
+use multihead::backend::gpu::{Gpu, Request};
+use multihead::error::{Error, Result};
+use multihead::formats::{gguf::GgufFile, marian::MarianFile};
+use multihead::model::arch;
+use multihead::ops::Ops;
+use multihead::stack::{Decoder, EncoderDecoder, Precision};
+use multihead::tasks::encoding::{Answer, EmbeddingOptions, EncodingModel, LoadOptions};
+use pollster::block_on;
+use std::rc::Rc;
+use support::{encoders, file, fixture, json};
+
+/// Of a logit or a vector's element, relative to the largest.
+const TOLERANCE: f32 = 1e-4;
+
+/// The software adapter, or `None`, said loudly.
+fn device(max_binding: Option<u64>) -> Option<Gpu> {
+    match block_on(Gpu::request(Request { software: true, max_binding })) {
+        Ok(gpu) => Some(gpu),
+        Err(error) => {
+            println!("skipped: no adapter ({error})");
+            None
+        }
+    }
+}
+
+fn difference(got: &[f32], want: &[f32]) -> f32 {
+    assert_eq!(got.len(), want.len());
+    let scale = want.iter().fold(1.0f32, |scale, x| scale.max(x.abs()));
+    got.iter().zip(want).map(|(a, b)| (a - b).abs() / scale).fold(0.0, f32::max)
+}
+
+/// Logits of a text that is read in parts of the lengths given.
+fn decoder_logits<O: Ops>(
+    mut ops: O,
+    name: &str,
+    tokens: &[u32],
+    parts: &[usize],
+) -> Result<Vec<f32>> {
+    let gguf = GgufFile::open(Box::new(file(&fixture(&format!("decoders/{name}.gguf"))))).unwrap();
+    let spec = arch::gguf::describe(&gguf).unwrap();
+    let model = Decoder::load(&ops, &gguf, &spec, Precision::Float32)?;
+    let mut state = model.start(&mut ops);
+    let (mut all, mut start) = (Vec::new(), 0);
+    for part in parts {
+        let hidden = model.forward(&mut ops, &mut state, &tokens[start..start + part])?;
+        let logits = model.logits(&mut ops, &hidden, 0..*part);
+        let mut values = Vec::new();
+        block_on(ops.read(&logits, &mut values))?;
+        all.extend(values);
+        start += part;
+    }
+    Ok(all)
+}
+
+#[test]
+fn decoders_give_the_logits_of_transformers() {
+    let Some(gpu) = device(None) else { return };
+    let tokens: Vec<u32> =
+        serde_json::from_slice(&std::fs::read(fixture("decoders/sequence.json")).unwrap()).unwrap();
+    let mut ran = 0;
+    for name in [
+        "llama",
+        "llama-tied",
+        "llama-linear",
+        "llama3",
+        "llama-types",
+        "llama-k-types",
+        "qwen2",
+        "qwen3",
+        "gemma2",
+        "gemma3",
+        "gpt2",
+    ] {
+        let bytes = std::fs::read(fixture(&format!("decoders/{name}.logits"))).unwrap();
+        let want: Vec<f32> =
+            bytes.as_chunks::<4>().0.iter().map(|four| f32::from_le_bytes(*four)).collect();
+        for parts in [&[14][..], &[1; 14], &[5, 1, 8]] {
+            match decoder_logits(gpu.clone(), name, &tokens, parts) {
+                Ok(got) => {
+                    let difference = difference(&got, &want);
+                    println!("{name} in {} parts: {difference:.1e}", parts.len());
+                    assert!(difference <= TOLERANCE, "{name}: {difference}");
+                    ran += 1;
+                }
+                Err(Error::Unsupported { what, .. }) => println!("{name}: {what}"),
+                Err(error) => panic!("{name}: {error}"),
+            }
+        }
+    }
+    assert!(ran > 0);
+}
+
+/// Logits of a few steps that are told their tokens.
+fn translation_logits<O: Ops>(mut ops: O, name: &str) -> Vec<f32> {
+    let path = fixture(&format!("marian/{name}.bin"));
+    let marian = MarianFile::open(Box::new(file(&path))).unwrap();
+    let spec = arch::marian::describe(&marian).unwrap();
+    let model = EncoderDecoder::load(&ops, &marian, &spec, Precision::Float32).unwrap();
+    let mut encoded = model.nothing_encoded();
+    let sources: [&[u32]; 2] = [&[5, 9, 7, 11, 0], &[8, 0]];
+    let rows = model.encode(&mut ops, &mut encoded, &sources).unwrap();
+    let mut state = model.start(&mut ops, 2);
+    let output = model.output_projection(&ops, None).unwrap();
+    let (mut all, mut tokens) = (Vec::new(), [None, None]);
+    for step in 0..6 {
+        let out = model
+            .decode_step(&mut ops, &encoded, &mut state, &tokens, &rows, step % 2 == 0)
+            .unwrap();
+        let logits = ops.logits(&out.hidden, 0..2, &output);
+        let mut values = Vec::new();
+        block_on(ops.read(&logits, &mut values)).unwrap();
+        all.append(&mut values);
+        if let Some(alignment) = &out.alignment {
+            block_on(ops.read(alignment, &mut values)).unwrap();
+            all.append(&mut values);
+        }
+        tokens = [Some(3 + step), Some(9 - step)];
+        if step == 2 {
+            state.reorder(&mut ops, &[1, 0]).unwrap();
+            state.reorder(&mut ops, &[1, 0]).unwrap();
+        }
+    }
+    all
+}
+
+#[test]
+fn encoder_decoders_give_the_float32_path() {
+    let Some(gpu) = device(None) else { return };
+    for name in [
+        "base",
+        "base-split",
+        "every-norm",
+        "int8",
+        "prenorm-self-attention",
+        "prenorm-ssru",
+        "self-attention",
+        "tied-layers",
+        "tiny",
+        "untied",
+    ] {
+        let want = translation_logits(Cpu::<multihead::backend::cpu::lanes::Native>::new(), name);
+        let difference = difference(&translation_logits(gpu.clone(), name), &want);
+        println!("{name}: {difference:.1e}");
+        assert!(difference <= TOLERANCE, "{name}: {difference}");
+    }
+}
+
+fn vectors<O: Ops + Clone>(ops: O, name: &str, texts: &[String]) -> Vec<f32> {
+    let folder = encoders::folder(&fixture(&format!("encoders/{name}")));
+    let options = LoadOptions { precision: Precision::Float32 };
+    let model = Rc::new(EncodingModel::load(ops, folder, options).unwrap());
+    let mut job = model.embed(texts.to_vec(), EmbeddingOptions::default());
+    while !job.is_done() {
+        block_on(job.step()).unwrap();
+    }
+    let Answer::Embeddings(embedded) = job.finish().unwrap() else { panic!() };
+    embedded.vectors
+}
+
+#[test]
+fn encoders_give_the_float32_path() {
+    let Some(gpu) = device(None) else { return };
+    for name in
+        ["bert-embed", "distilbert-embed", "mpnet-embed", "roberta-embed", "xlm-roberta-embed"]
+    {
+        let expected = json(&fixture(&format!("encoders/{name}/expected.json")));
+        let texts = expected["texts"].as_array().unwrap().iter();
+        let texts: Vec<String> =
+            texts.map(|text| text["text"].as_str().unwrap().to_owned()).collect();
+        let want = vectors(Cpu::<multihead::backend::cpu::lanes::Native>::new(), name, &texts);
+        let difference = difference(&vectors(gpu.clone(), name, &texts), &want);
+        println!("{name}: {difference:.1e}");
+        assert!(difference <= TOLERANCE, "{name}: {difference}");
+    }
+}
+
+/// With a binding limit that no table fits into, tables and matrices lie in several buffers.
+#[test]
+fn a_small_binding_limit_splits_tables() {
+    let Some(gpu) = device(Some(1 << 10)) else { return };
+    let want = translation_logits(Cpu::<multihead::backend::cpu::lanes::Native>::new(), "tiny");
+    let difference = difference(&translation_logits(gpu, "tiny"), &want);
+    assert!(difference <= TOLERANCE, "{difference}");
+}
+
+#[test]
+fn a_lost_device_is_an_error_and_stays_one() {
+    let Some(mut gpu) = device(None) else { return };
+    let x = gpu.upload(1, 2, &[1.0, 2.0]);
+    let mut values = Vec::new();
+    block_on(gpu.read(&x, &mut values)).unwrap();
+    assert_eq!(values, [1.0, 2.0]);
+    gpu.destroy();
+    for _ in 0..2 {
+        let x = gpu.zeros(3, 3);
+        let error = block_on(gpu.read(&x, &mut values)).unwrap_err();
+        assert_eq!(error.code(), "device-lost", "{error}");
+    }
+}
