@@ -2,7 +2,7 @@
 
 use super::weights::{Multiplier, Weights};
 use crate::backend::gpu::{Gpu, Storage};
-use crate::error::{Error, Result};
+use crate::error::Result;
 
 /// How the values of a matrix are stored; `FORMAT` of the kernels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -15,18 +15,11 @@ pub enum Format {
 }
 
 impl Format {
-    /// That of `weights`.
-    ///
-    /// # Errors
-    /// [`Error::Unsupported`] for what the kernels do not read.
-    pub fn of(name: &str, weights: &Weights<'_>) -> Result<Self> {
+    /// That of `weights`; blocks become float32.
+    pub fn of(weights: &Weights<'_>) -> Self {
         match weights {
-            Weights::F32(_) => Ok(Self::F32),
-            Weights::Int8 { .. } => Ok(Self::Int8),
-            Weights::Blocks { kind, .. } => {
-                let what = format!("tensor {name}: blocks of {kind:?} on the GPU");
-                Err(Error::Unsupported { file: name.to_owned(), what })
-            }
+            Weights::F32(_) | Weights::Blocks { .. } => Self::F32,
+            Weights::Int8 { .. } => Self::Int8,
         }
     }
 
@@ -92,15 +85,9 @@ impl Matrix {
     /// Puts `weights`, which were checked to fill `[rows, columns]`, on the device.
     ///
     /// # Errors
-    /// As [`Format::of`].
-    pub fn load(
-        gpu: &Gpu,
-        name: &str,
-        weights: &Weights<'_>,
-        rows: usize,
-        columns: usize,
-    ) -> Result<Self> {
-        let matrix = Self::room(gpu, Format::of(name, weights)?, rows, columns);
+    /// Those of the file that the weights are read of.
+    pub fn load(gpu: &Gpu, weights: &Weights<'_>, rows: usize, columns: usize) -> Result<Self> {
+        let matrix = Self::room(gpu, Format::of(weights), rows, columns);
         matrix.fill(gpu, 0, weights, rows)?;
         Ok(matrix)
     }
@@ -117,6 +104,13 @@ impl Matrix {
         rows: usize,
     ) -> Result<()> {
         let columns = self.columns;
+        let mut blocks = match weights {
+            Weights::Blocks { kind, bytes } => {
+                let width = columns / kind.values() * kind.bytes();
+                Some((*kind, bytes.rows(width)))
+            }
+            _ => None,
+        };
         let at_once = (WORDS_AT_ONCE / columns.max(1)).max(1);
         for start in (0..rows).step_by(at_once) {
             let count = at_once.min(rows - start);
@@ -130,7 +124,15 @@ impl Matrix {
                     let all = all.get(values).unwrap_or_default();
                     (four_to_a_word(all, columns), scales(multiplier, start, count))
                 }
-                Weights::Blocks { .. } => (Vec::new(), Vec::new()),
+                Weights::Blocks { .. } => {
+                    let mut floats = vec![0.0; count * columns];
+                    for (row, to) in floats.chunks_exact_mut(columns.max(1)).enumerate() {
+                        if let Some((kind, rows)) = &mut blocks {
+                            kind.dequantize(rows.row(start + row)?, to);
+                        }
+                    }
+                    (floats.iter().map(|value| value.to_bits()).collect(), Vec::new())
+                }
             };
             self.write(gpu, first_row + start, count, &words, &scales);
         }

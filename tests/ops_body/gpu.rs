@@ -4,6 +4,7 @@ use super::{ONLY_FLOATS, Run, now};
 use multihead::backend::cpu::Cpu;
 use multihead::backend::gpu::{Gpu, Request};
 use std::cell::{Cell, RefCell};
+use std::mem::ManuallyDrop;
 use std::sync::atomic::Ordering::Relaxed;
 
 /// Of a value, relative to the largest of its run (or to 1): float32 sums in another order, and exponentials, roots and
@@ -11,7 +12,8 @@ use std::sync::atomic::Ordering::Relaxed;
 pub const TOLERANCE: f32 = 2e-5;
 
 thread_local! {
-    static DEVICE: RefCell<Option<Gpu>> = const { RefCell::new(None) };
+    /// Never dropped: at the thread's end the driver's own thread-locals may be gone already.
+    static DEVICE: RefCell<Option<ManuallyDrop<Gpu>>> = const { RefCell::new(None) };
     static WORST: Cell<f32> = const { Cell::new(0.0) };
     static RUNS: Cell<usize> = const { Cell::new(0) };
 }
@@ -32,12 +34,15 @@ pub fn device(request: Request) -> Option<Gpu> {
 
 /// From now on this thread's checks run on `gpu` as well.
 pub fn also_on(gpu: Gpu) {
-    DEVICE.set(Some(gpu));
+    DEVICE.set(Some(ManuallyDrop::new(gpu)));
 }
 
 /// Runs on the GPU, if there is one, and asks for the CPU's values.
 pub fn compare(run: &impl Run, what: &str) {
-    let Some(mut gpu) = DEVICE.with_borrow(Clone::clone) else { return };
+    let Some(mut gpu) = DEVICE.with_borrow(|device| device.as_deref().cloned()) else { return };
+    if !run.is_for_gpus() {
+        return;
+    }
     ONLY_FLOATS.store(true, Relaxed);
     let want = run.run(&mut Cpu::<multihead::backend::cpu::lanes::Native>::new());
     let got = run.run(&mut gpu);

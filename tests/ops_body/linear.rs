@@ -22,6 +22,11 @@ impl Run for Project<'_> {
         let y = ops.project(&input, &weights);
         read(ops, &y).unwrap()
     }
+
+    // Mesa's software adapter ends the loops of a kernel after 65535 rounds.
+    fn is_for_gpus(&self) -> bool {
+        self.in_features < 65_536
+    }
 }
 
 fn int8_part(

@@ -17,15 +17,15 @@ mod rows;
 mod tensors;
 
 use multihead::backend::cpu::Cpu;
-use multihead::backend::cpu::lanes::{
-    Lanes, Native, SaturatingDot, Scalar, SignedDot, UnsignedDot,
-};
-#[cfg(not(target_arch = "wasm32"))]
+use multihead::backend::cpu::lanes::Native;
+#[cfg(not(feature = "gpu"))]
+use multihead::backend::cpu::lanes::{Lanes, SaturatingDot, Scalar, SignedDot, UnsignedDot};
+#[cfg(all(not(feature = "gpu"), not(target_arch = "wasm32")))]
 use multihead::backend::cpu::pool::Threads;
 use multihead::error::Result;
 use multihead::ops::{ActivationQuant, CacheKind, LinearPart, Multiplier, Ops, Weights};
 use std::pin::pin;
-#[cfg(not(target_arch = "wasm32"))]
+#[cfg(all(not(feature = "gpu"), not(target_arch = "wasm32")))]
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::task::{Context, Poll, Waker};
@@ -47,7 +47,7 @@ pub fn check_all(announce: impl Fn(&str)) {
 const SAME_EVERYWHERE: u64 = 17_163_564_193_220_499_765;
 
 /// Threads for all checks.
-#[cfg(not(target_arch = "wasm32"))]
+#[cfg(all(not(feature = "gpu"), not(target_arch = "wasm32")))]
 static CREWS: LazyLock<[Threads; 2]> = LazyLock::new(|| [2, 3].map(Threads::start));
 
 static RESULTS: AtomicU64 = AtomicU64::new(0);
@@ -152,6 +152,10 @@ pub fn now<T>(future: impl Future<Output = T>) -> T {
 /// What an op run on the device gives; written once for every device.
 pub trait Run {
     fn run<O: Ops>(&self, ops: &mut O) -> Vec<f32>;
+    /// Whether a GPU is asked as well.
+    fn is_for_gpus(&self) -> bool {
+        true
+    }
 }
 
 /// Whether activations and caches are float32 whatever is asked for: what the GPU is compared with.
@@ -177,10 +181,33 @@ pub fn as_kept(kind: CacheKind) -> CacheKind {
 }
 
 /// Asks for the bits of `first` from lanes of another kind.
+#[cfg(not(feature = "gpu"))]
 fn same<L: Lanes>(run: &impl Run, first: &[f32], what: &str) {
     let others = run.run(&mut Cpu::<L>::new());
     let is_same = first.iter().map(|x| x.to_bits()).eq(others.iter().map(|x| x.to_bits()));
     assert!(is_same, "{what}: {} and {}", Native::NAME, L::NAME);
+}
+
+/// Asks for the bits of `first` from every kind of lanes, and from threads.
+#[cfg(not(feature = "gpu"))]
+fn on_other_lanes(run: &impl Run, first: &[f32], what: &str) {
+    same::<Scalar>(run, first, what);
+    // Lanes that stand in for other machines, whose products of bytes differ.
+    same::<Scalar<SignedDot>>(run, first, what);
+    same::<Scalar<UnsignedDot>>(run, first, what);
+    same::<Scalar<SaturatingDot>>(run, first, what);
+    #[cfg(not(target_arch = "wasm32"))]
+    for crew in CREWS.iter() {
+        // However small the op is, it is shared.
+        let native = run.run(&mut Cpu::<Native>::with_pool(crew.pool()).sharing_from(0));
+        let bytes = Cpu::<Scalar<UnsignedDot>>::with_pool(crew.pool());
+        let bytes = run.run(&mut bytes.sharing_from(0));
+        let bits = |values: &[f32]| values.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+        for shared in [native, bytes] {
+            let threads = crew.pool().threads();
+            assert_eq!(bits(first), bits(&shared), "{what}: on {threads} threads");
+        }
+    }
 }
 
 /// Runs on every kind of lanes, each twice on one device, and on threads; asks for the same bits.
@@ -189,22 +216,9 @@ pub fn run_all(run: &impl Run, what: &str) -> Vec<f32> {
     let mut native = Cpu::<Native>::new();
     let first = run.run(&mut native);
     assert_eq!(bits(&first), bits(&run.run(&mut native)), "{what}: twice on one device");
-    same::<Scalar>(run, &first, what);
-    // Lanes that stand in for other machines, whose products of bytes differ.
-    same::<Scalar<SignedDot>>(run, &first, what);
-    same::<Scalar<UnsignedDot>>(run, &first, what);
-    same::<Scalar<SaturatingDot>>(run, &first, what);
-    #[cfg(not(target_arch = "wasm32"))]
-    for crew in CREWS.iter() {
-        // However small the op is, it is shared.
-        let native = run.run(&mut Cpu::<Native>::with_pool(crew.pool()).sharing_from(0));
-        let bytes = Cpu::<Scalar<UnsignedDot>>::with_pool(crew.pool());
-        let bytes = run.run(&mut bytes.sharing_from(0));
-        for shared in [native, bytes] {
-            let threads = crew.pool().threads();
-            assert_eq!(bits(&first), bits(&shared), "{what}: on {threads} threads");
-        }
-    }
+    // Builds with a GPU compare that, and compile in a fraction of the time.
+    #[cfg(not(feature = "gpu"))]
+    on_other_lanes(run, &first, what);
     let hash = bits(&first).iter().fold(RESULTS.load(Relaxed), |hash, &bits| {
         (hash.rotate_left(5) ^ u64::from(bits)).wrapping_mul(0x9e37_79b9_7f4a_7c15)
     });

@@ -3,8 +3,8 @@
 use super::{check, check_table};
 use crate::backend::gpu::{Access, Bind, Dispatch, Gpu, Kernel, Storage, Tensor};
 use crate::error::Result;
-use crate::ops::TableSource;
 use crate::ops::gpu_weights::Matrix;
+use crate::ops::{Stored, TableSource};
 use std::{cell::RefCell, rc::Rc};
 
 /// Rows by token, scaled, plus positions.
@@ -19,6 +19,8 @@ pub static EMBED: Kernel = Kernel {
 pub struct GpuTable {
     pub(crate) name: String,
     pub(crate) matrix: Rc<Matrix>,
+    /// How it was stored in the file.
+    pub(crate) stored: Stored,
     /// The bias that an output projection of it had last, here and there: the next one has the same.
     bias: RefCell<Option<(Vec<f32>, Rc<Storage>)>>,
 }
@@ -27,12 +29,12 @@ impl GpuTable {
     /// Puts it on the device.
     ///
     /// # Errors
-    /// As [`check_table`], and of formats that the kernels do not read.
+    /// As [`check_table`], and those of the file that the weights are read of.
     pub fn load(gpu: &Gpu, source: &TableSource<'_>) -> Result<Self> {
         check_table(source)?;
         let TableSource { name, rows, columns, weights } = source;
-        let matrix = Rc::new(Matrix::load(gpu, name, weights, *rows, *columns)?);
-        Ok(Self { name: name.clone(), matrix, bias: RefCell::new(None) })
+        let matrix = Rc::new(Matrix::load(gpu, weights, *rows, *columns)?);
+        Ok(Self { name: name.clone(), matrix, stored: weights.stored(), bias: RefCell::new(None) })
     }
 
     /// A bias of each row, zeros if `None`, on the device.

@@ -69,13 +69,13 @@ impl GpuLinear {
     /// Puts the parts on the device; neighbours of the same format become one matrix.
     ///
     /// # Errors
-    /// As [`check`], and of formats that the kernels do not read.
+    /// As [`check`], and those of the file that the weights are read of.
     pub fn load(gpu: &Gpu, in_features: usize, parts: &[LinearPart<'_>]) -> Result<Self> {
         let out_features = check(in_features, parts)?;
         let (mut matrices, mut bias, mut column) = (Vec::new(), Vec::new(), 0);
         let mut formats = Vec::with_capacity(parts.len());
         for part in parts {
-            formats.push(Format::of(&part.name, &part.weights)?);
+            formats.push(Format::of(&part.weights));
             match &part.bias {
                 Some(values) => bias.extend(values.iter().map(|value| value.to_bits())),
                 None => bias.resize(bias.len() + part.out_features, 0),

@@ -3,11 +3,11 @@
 use super::check;
 use crate::backend::gpu::{Access, Bind, Dispatch, Gpu, Kernel, Storage, Tensor};
 use crate::error::Result;
+use crate::ops::ActivationQuant;
 use crate::ops::embed::gpu::GpuTable;
-use crate::ops::gpu_weights::{Format, Matrix};
+use crate::ops::gpu_weights::Matrix;
 use crate::ops::linear::gpu::{Finish, Product};
 use crate::ops::linear::mismatch;
-use crate::ops::{ActivationQuant, Stored};
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -51,11 +51,7 @@ impl GpuOutput {
         barred: &[u32],
     ) -> Result<Self> {
         let matrix = Rc::clone(&table.matrix);
-        let stored = match matrix.format {
-            Format::F32 => Stored::F32,
-            Format::Int8 => Stored::Int8,
-        };
-        check(&table.name, [matrix.rows, matrix.columns], stored, bias, activation, ids)?;
+        check(&table.name, [matrix.rows, matrix.columns], table.stored, bias, activation, ids)?;
         let bias = table.bias(gpu, bias);
         let place = |id: &u32| match ids {
             Some(ids) => ids.binary_search(id).ok().map(|place| place as u32),
