@@ -181,13 +181,17 @@ fn encoders_give_the_float32_path() {
     }
 }
 
-/// With a binding limit that no table fits into, tables and matrices lie in several buffers.
+/// With a binding limit that no table fits into, tables and matrices lie in several buffers, and products take several calls.
 #[test]
 fn a_small_binding_limit_splits_tables() {
-    let Some(gpu) = device(Some(1 << 10)) else { return };
-    let want = translation_logits(Cpu::<multihead::backend::cpu::lanes::Native>::new(), "tiny");
-    let difference = difference(&translation_logits(gpu, "tiny"), &want);
+    let Some(whole) = device(None) else { return };
+    let Some(split) = device(Some(4 << 10)) else { return };
+    let want = translation_logits(whole.clone(), "base");
+    let difference = difference(&translation_logits(split.clone(), "base"), &want);
     assert!(difference <= TOLERANCE, "{difference}");
+    let [whole, split] = [whole, split].map(|gpu| gpu.counts().dispatches);
+    println!("{whole} calls with whole matrices, {split} with parts");
+    assert!(split > whole);
 }
 
 #[test]

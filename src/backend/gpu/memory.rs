@@ -135,7 +135,7 @@ impl Gpu {
     }
 
     /// A buffer with `words`, which commands recorded from now on see.
-    pub fn upload(&self, words: &[u32]) -> Storage {
+    pub fn upload_words(&self, words: &[u32]) -> Storage {
         let storage = self.pooled(4 * words.len() as u64, true);
         self.write(&storage, words);
         storage

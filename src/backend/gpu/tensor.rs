@@ -62,7 +62,7 @@ impl Gpu {
             return None;
         }
         let words: Vec<u32> = values.iter().map(|value| value.to_bits()).collect();
-        Some(Tensor { storage: self.upload(&words), rows, columns })
+        Some(Tensor { storage: self.upload_words(&words), rows, columns })
     }
 
     /// A copy.

@@ -60,7 +60,7 @@ impl GpuOutput {
         let mut barred: Vec<u32> = barred.iter().filter_map(place).collect();
         barred.sort_unstable();
         barred.dedup();
-        Ok(Self { bias, ids: ids.map(|ids| (ids.to_vec(), gpu.upload(ids))), barred, matrix })
+        Ok(Self { bias, ids: ids.map(|ids| (ids.to_vec(), gpu.upload_words(ids))), barred, matrix })
     }
 
     /// How many candidates there are.
