@@ -219,8 +219,11 @@ struct FeedForward<'a> {
 
 impl Run for FeedForward<'_> {
     fn run<O: Ops>(&self, ops: &mut O) -> Vec<f32> {
-        let first = ops.linear(self.hidden_size, as_asked(&[self.first.clone()])).unwrap();
-        let second = ops.linear(self.first.out_features, as_asked(&[self.second.clone()])).unwrap();
+        let first =
+            ops.linear(self.hidden_size, as_asked(std::slice::from_ref(self.first))).unwrap();
+        let second = ops
+            .linear(self.first.out_features, as_asked(std::slice::from_ref(self.second)))
+            .unwrap();
         let x = ops.upload(self.x.len() / self.hidden_size, self.hidden_size, self.x);
         let mut stream = Residual { x, pending_norm: None };
         let hidden = ops.mlp_in(&mut stream, None, &first, self.activation);

@@ -153,6 +153,7 @@ pub fn now<T>(future: impl Future<Output = T>) -> T {
 pub trait Run {
     fn run<O: Ops>(&self, ops: &mut O) -> Vec<f32>;
     /// Whether a GPU is asked as well.
+    #[cfg_attr(not(feature = "gpu"), allow(dead_code))]
     fn is_for_gpus(&self) -> bool {
         true
     }

@@ -108,7 +108,9 @@ impl Gpu {
         }
         // Data too long for a window lie in buffers, which are free again once the call is recorded.
         let long = call.bindings.iter().map(|bind| match bind {
-            Bind::Data(words) if 4 * words.len() as u64 > WINDOW_BYTES => Some(self.upload_words(words)),
+            Bind::Data(words) if 4 * words.len() as u64 > WINDOW_BYTES => {
+                Some(self.upload_words(words))
+            }
             _ => None,
         });
         let long: Vec<Option<Storage>> = long.collect();
