@@ -8,7 +8,7 @@ use super::kv_cache::DecoderState;
 use super::load::Loader;
 use super::relative::RelativeTable;
 use crate::error::{Error, Result};
-use crate::model::StackSpec;
+use crate::model::{StackConfig, StackSpec};
 use crate::ops::{AttentionSegment, CacheKind, Ops, Residual};
 use std::{cell::RefCell, ops::Range, rc::Rc};
 
@@ -22,6 +22,8 @@ pub struct Transformer<O: Ops> {
     blocks: Vec<Block<O>>,
     final_residual: bool,
     final_norm: Option<O::Norm>,
+    /// Columns of the widest tensor of a block.
+    widest: usize,
 }
 
 /// Sequences on their way through the blocks of an encoder, one under the other: a caller has its turn between blocks.
@@ -73,6 +75,7 @@ impl<O: Ops> Transformer<O> {
                 .collect::<Result<_>>()?,
             final_residual: spec.final_residual,
             final_norm: norm(&spec.final_norm)?,
+            widest: widest(spec),
         })
     }
 
@@ -127,6 +130,9 @@ impl<O: Ops> Transformer<O> {
             let (query_rows, kv_rows) = (rows.clone(), rows.clone());
             AttentionSegment { query_rows, kv: 0, kv_rows, past_len: 0 }
         };
+        // The largest tensor comes first, and those of the blocks find its room: what smaller ones leave is too small for
+        // it, and memory would have to grow once more.
+        drop(ops.zeros(tokens.len(), self.widest));
         let Residual { x, .. } = self.embed(ops, &tokens, &positions)?;
         let longest = sequences.iter().map(|sequence| sequence.len()).max().unwrap_or(0);
         Ok(Encoding {
@@ -258,4 +264,12 @@ impl<O: Ops> Transformer<O> {
         }
         ops.finish(stream, self.final_norm.as_ref())
     }
+}
+
+/// Columns of the widest tensor of a block: queries, keys and values, or the feed-forward's.
+fn widest(spec: &StackSpec) -> usize {
+    let StackConfig { num_heads, num_kv_heads, head_dim, .. } = spec.config;
+    let layers = spec.blocks.iter().flat_map(|block| &block.mlp.layers);
+    let qkv = (num_heads + 2 * num_kv_heads) * head_dim;
+    layers.map(|layer| layer.out_features).fold(qkv, usize::max)
 }

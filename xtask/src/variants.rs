@@ -52,6 +52,10 @@ pub const VARIANTS: [Variant; 3] = [
     },
 ];
 
+/// A quarter of the compiler's choice, which every page would have in its memory; what runs deepest needs less than 64 KiB. The
+/// same as in `.cargo/config.toml`. The stack comes first in memory: one that runs over is a trap.
+const STACK: &str = "-Clink-arg=-zstack-size=262144";
+
 /// Without these, memory is silently not shared. The exports are what wasm-bindgen starts a thread with.
 /// 2 GiB: engines set the address space of the maximum aside at once, and some have no more.
 const SHARED_MEMORY: [&str; 7] = [
@@ -112,7 +116,7 @@ impl Variant {
     fn flags(&self) -> Vec<String> {
         let features = ["simd128"].iter().chain(self.features).map(|name| format!("+{name}"));
         let features = features.collect::<Vec<_>>().join(",");
-        let mut flags = vec![format!("-Ctarget-feature={features}")];
+        let mut flags = vec![format!("-Ctarget-feature={features}"), STACK.to_owned()];
         if self.shared_memory {
             flags.extend(SHARED_MEMORY.iter().map(|argument| format!("-Clink-arg={argument}")));
         }
@@ -140,7 +144,9 @@ mod tests {
     #[test]
     fn flags_have_every_feature_and_share_memory_only_where_threads_are() {
         let flags = VARIANTS.each_ref().map(Variant::flags);
-        assert_eq!(flags[1], ["-Ctarget-feature=+simd128,+relaxed-simd"]);
+        assert_eq!(flags[1], ["-Ctarget-feature=+simd128,+relaxed-simd", STACK]);
+        let configuration = include_str!("../../.cargo/config.toml");
+        assert!(configuration.contains(STACK));
         assert!(flags[2][0].contains("+simd128,+relaxed-simd,+atomics"));
         assert!(flags[2].contains(&"-Clink-arg=--shared-memory".to_owned()));
     }

@@ -1,13 +1,16 @@
 //! Buffers of float32 that return to a free list of their thread when dropped.
 //!
 //! A decoding step needs the same few sizes again and again, so after the first step nothing is
-//! allocated. Sizes are rounded up to one of four classes an octave. The list is bounded, and small buffers go before
-//! large ones: an encoder's, large and seldom needed, do not drive out those of every step.
+//! allocated. Sizes are rounded up to one of four classes an octave. The list is bounded, together with what is asked for
+//! that it has not, and small buffers go before large ones: an encoder's, large and seldom needed, do not drive out those
+//! of every step.
 
 use std::cell::RefCell;
 
 /// Most bytes that a thread keeps for later.
 const KEPT_BYTES: usize = 2 << 20;
+/// Buffers from so many floats on give way to one that is asked for; those of decoding steps are smaller.
+const LARGE: usize = 1 << 14;
 /// Smallest buffer, in floats.
 const SMALLEST: usize = 64;
 /// Four classes an octave, up to more than [`KEPT_BYTES`].
@@ -45,7 +48,8 @@ impl Buffer {
             return Self::default();
         }
         let (class, size) = size_class(len);
-        let recycled = FREE.try_with(|free| free.borrow_mut().take(class)).ok().flatten();
+        let recycled = FREE.try_with(|free| free.borrow_mut().take_or_make_room(class, size));
+        let recycled = recycled.ok().flatten();
         let values = recycled.unwrap_or_else(|| vec![0.0; size]);
         Self { values, len }
     }
@@ -95,12 +99,31 @@ impl FreeList {
         Some(buffer)
     }
 
+    /// A buffer of the class, or, if that is a large one, of less than twice its size; none makes room for a new one.
+    fn take_or_make_room(&mut self, class: usize, size: usize) -> Option<Vec<f32>> {
+        let (large, _) = size_class(LARGE);
+        let found = self.take(class);
+        if found.is_some() || class < large {
+            return found;
+        }
+        let found = (class + 1..class + 4).find_map(|larger| self.take(larger));
+        if found.is_none() {
+            self.make_room(large, size_of::<f32>().saturating_mul(size));
+        }
+        found
+    }
+
+    /// Frees buffers from class `from` on, the largest first, until `bytes` more would be within the bound.
+    fn make_room(&mut self, from: usize, bytes: usize) {
+        for class in (from..CLASSES).rev() {
+            while self.bytes.saturating_add(bytes) > KEPT_BYTES && self.take(class).is_some() {}
+        }
+    }
+
     fn put(&mut self, buffer: Vec<f32>) {
         let bytes = size_of::<f32>() * buffer.len();
         let (class, _) = size_class(buffer.len());
-        for larger in (class + 1..CLASSES).rev() {
-            while self.bytes + bytes > KEPT_BYTES && self.take(larger).is_some() {}
-        }
+        self.make_room(class + 1, bytes);
         if let Some(class) = self.classes.get_mut(class)
             && self.bytes + bytes <= KEPT_BYTES
         {
@@ -152,9 +175,18 @@ mod tests {
         // A small one takes the place of a large one, not the other way round.
         drop(Buffer::stale(64));
         assert_eq!(kept(), KEPT_BYTES / 4 * 3 + 64 * size_of::<f32>());
+        // One that there is not gets the room of large ones, but no small one's, and is kept in their place: of the three
+        // of half a MiB one goes for 5 / 8 MiB.
         drop(Buffer::stale(large + 1));
         let small = FREE.with(|free| free.borrow().classes[0].len());
-        assert_eq!((kept(), small), (KEPT_BYTES / 4 * 3 + 64 * size_of::<f32>(), 1));
+        assert_eq!((kept(), small), ((1 << 20) + (5 << 17) + 64 * size_of::<f32>(), 1));
+        // One that is a little larger serves a large request.
+        let larger = Buffer::stale(large + 1);
+        let address = larger.values().as_ptr();
+        let all: Vec<_> = (0..2).map(|_| Buffer::stale(large)).collect();
+        drop(larger);
+        assert_eq!(Buffer::stale(large).values().as_ptr(), address);
+        drop(all);
     }
 
     #[test]
