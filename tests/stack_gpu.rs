@@ -208,3 +208,53 @@ fn a_lost_device_is_an_error_and_stays_one() {
         assert_eq!(error.code(), "device-lost", "{error}");
     }
 }
+
+/// Once warm, a step of decoding makes no pipeline and no bind group, takes no memory, and is one submit.
+#[test]
+fn a_warm_step_makes_nothing() {
+    let Some(mut gpu) = device(None) else { return };
+    let gguf = GgufFile::open(Box::new(file(&fixture("decoders/llama.gguf")))).unwrap();
+    let spec = arch::gguf::describe(&gguf).unwrap();
+    let model = Decoder::load(&gpu, &gguf, &spec, Precision::Float32).unwrap();
+    let mut state = model.start(&mut gpu);
+    let mut values = Vec::new();
+    let mut before = gpu.counts();
+    for step in 0..40u32 {
+        let hidden = model.forward(&mut gpu, &mut state, &[1 + step % 5]).unwrap();
+        let logits = model.logits(&mut gpu, &hidden, 0..1);
+        drop(hidden);
+        block_on(gpu.read(&logits, &mut values)).unwrap();
+        let now = gpu.counts();
+        if step >= 3 {
+            let made = (now.pipelines - before.pipelines, now.bind_groups - before.bind_groups);
+            assert_eq!(made, (0, 0), "step {step}");
+            assert_eq!(now.bytes, before.bytes, "step {step}");
+            assert_eq!((now.submits - before.submits, now.read_backs - before.read_backs), (1, 1));
+        }
+        if step == 39 {
+            let (calls, copies) = (now.dispatches - before.dispatches, now.copies - before.copies);
+            let layers = spec.stack.blocks.len();
+            println!("a step of {layers} layers: {calls} calls, {copies} copies");
+        }
+        before = now;
+    }
+}
+
+/// Caches double: so many tokens take few moves to a larger buffer, and no step but those takes memory.
+#[test]
+fn caches_grow_by_doubling() {
+    let Some(mut gpu) = device(None) else { return };
+    let mut cache = gpu.cache(multihead::ops::CacheKind::Long, 2, 4);
+    let from = gpu.upload(1, 16, &[0.5; 16]);
+    let (mut grown, mut bytes) = (0, 0);
+    for _ in 0..5000 {
+        gpu.append_to_cache(&mut cache, &from, 0..1, 0);
+        let now = gpu.counts().bytes;
+        grown += usize::from(now > bytes);
+        bytes = now;
+    }
+    // Room for 256 tokens, then 512, 1024, 2048, 4096, 8192: five moves, and the first buffer.
+    assert!(grown <= 6, "{grown}");
+    let mut values = Vec::new();
+    block_on(gpu.read(&from, &mut values)).unwrap();
+}
