@@ -4,12 +4,12 @@
 
 mod support;
 
-use multihead::backend::cpu::Cpu;
+use multihead::backend::cpu::{Cpu, lanes::Native};
 use multihead::backend::gpu::{Gpu, Request};
 use multihead::error::{Error, Result};
 use multihead::formats::{gguf::GgufFile, marian::MarianFile};
 use multihead::model::arch;
-use multihead::ops::Ops;
+use multihead::ops::{Choices, Ops};
 use multihead::stack::{Decoder, EncoderDecoder, Precision};
 use multihead::tasks::encoding::{Answer, EmbeddingOptions, EncodingModel, LoadOptions};
 use pollster::block_on;
@@ -145,7 +145,7 @@ fn encoder_decoders_give_the_float32_path() {
         "tiny",
         "untied",
     ] {
-        let want = translation_logits(Cpu::<multihead::backend::cpu::lanes::Native>::new(), name);
+        let want = translation_logits(Cpu::<Native>::new(), name);
         let difference = difference(&translation_logits(gpu.clone(), name), &want);
         println!("{name}: {difference:.1e}");
         assert!(difference <= TOLERANCE, "{name}: {difference}");
@@ -174,7 +174,7 @@ fn encoders_give_the_float32_path() {
         let texts = expected["texts"].as_array().unwrap().iter();
         let texts: Vec<String> =
             texts.map(|text| text["text"].as_str().unwrap().to_owned()).collect();
-        let want = vectors(Cpu::<multihead::backend::cpu::lanes::Native>::new(), name, &texts);
+        let want = vectors(Cpu::<Native>::new(), name, &texts);
         let difference = difference(&vectors(gpu.clone(), name, &texts), &want);
         println!("{name}: {difference:.1e}");
         assert!(difference <= TOLERANCE, "{name}: {difference}");
@@ -237,6 +237,47 @@ fn a_warm_step_makes_nothing() {
             println!("a step of {layers} layers: {calls} calls, {copies} copies");
         }
         before = now;
+    }
+}
+
+/// Twelve likeliest tokens after one, each read back before the next step, or all at the end.
+fn greedy<O: Ops>(mut ops: O, name: &str, ahead: bool) -> Vec<u32> {
+    let gguf = GgufFile::open(Box::new(file(&fixture(&format!("decoders/{name}.gguf"))))).unwrap();
+    let spec = arch::gguf::describe(&gguf).unwrap();
+    let model = Decoder::load(&ops, &gguf, &spec, Precision::Float32).unwrap();
+    let mut state = model.start(&mut ops);
+    let (mut chosen, mut choices) = (O::Chosen::default(), Choices::default());
+    let mut ids = Vec::new();
+    let mut hidden = model.forward(&mut ops, &mut state, &[3, 1, 4]).unwrap();
+    for step in 0..12 {
+        let row = if step == 0 { 2 } else { 0 };
+        model.choose_next(&mut ops, &hidden, row, &mut chosen);
+        hidden = if ahead {
+            model.forward_chosen(&mut ops, &mut state, &chosen).unwrap()
+        } else {
+            block_on(ops.read_chosen(&chosen, &mut choices)).unwrap();
+            let id = choices.best_of_last(1).next().flatten().unwrap();
+            ids.push(id);
+            model.forward(&mut ops, &mut state, &[id]).unwrap()
+        };
+    }
+    block_on(ops.read_chosen(&chosen, &mut choices)).unwrap();
+    let all: Vec<u32> = choices.best_of_last(12).flatten().collect();
+    assert!(ahead || ids == all);
+    all
+}
+
+#[test]
+fn choices_may_stay_on_the_device() {
+    let Some(gpu) = device(None) else { return };
+    for name in ["llama", "gemma2", "gpt2"] {
+        let want = greedy(Cpu::<Native>::new(), name, false);
+        assert_eq!(want.len(), 12);
+        assert_eq!(greedy(Cpu::<Native>::new(), name, true), want, "{name}");
+        assert_eq!(greedy(gpu.clone(), name, false), want, "{name}");
+        let before = gpu.counts().read_backs;
+        assert_eq!(greedy(gpu.clone(), name, true), want, "{name}");
+        assert_eq!(gpu.counts().read_backs - before, 1, "all tokens in one");
     }
 }
 

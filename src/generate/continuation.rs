@@ -67,4 +67,27 @@ impl<O: Ops> Continuation<O> {
             }
         }
     }
+
+    /// Reads the token that was chosen last, which need not be known for it: its hidden state, `[1, hidden_size]`. What
+    /// it was is to be told by [`Continuation::learn`].
+    ///
+    /// # Errors
+    /// Whatever the device reports; the state is then that of the tokens known.
+    pub fn read_chosen(
+        &mut self,
+        ops: &mut O,
+        model: &Decoder<O>,
+        chosen: &O::Chosen,
+    ) -> Result<O::Tensor> {
+        let outcome = model.forward_chosen(ops, &mut self.state, chosen);
+        if outcome.is_err() {
+            self.state.truncate(ops, self.tokens.len())?;
+        }
+        outcome
+    }
+
+    /// Tells the tokens that were read without being known.
+    pub fn learn(&mut self, tokens: impl IntoIterator<Item = u32>) {
+        self.tokens.extend(tokens);
+    }
 }

@@ -73,6 +73,11 @@ impl Sampler {
         Self { options, random: Random::new(options.seed), candidates: Vec::new() }
     }
 
+    /// Whether it always takes the likeliest token by the logits as they are.
+    pub fn is_greedy(&self) -> bool {
+        self.options.temperature == 0.0 && self.options.repetition_penalty == 1.0
+    }
+
     /// The next token after `history`; `logits` has one a token, and is changed. A token whose logit is not a number
     /// is never drawn; none if there is no other.
     pub fn next(&mut self, logits: &mut [f32], history: &[u32]) -> Option<u32> {

@@ -10,7 +10,7 @@ use super::output::cpu::CpuOutput;
 use super::rotary::cpu::CpuRotary;
 use super::{
     Activation, ActivationQuant, CacheKind, Choices, HeadArgs, LinearPart, NormSource, Ops, Pick,
-    Pooling, Residual, RotarySource, TableSource,
+    Pooling, Residual, RotarySource, TableSource, Wanted,
 };
 use crate::backend::cpu::cache::Cache;
 use crate::backend::cpu::gemm::Finish;
@@ -18,7 +18,7 @@ use crate::backend::cpu::lanes::Lanes;
 use crate::backend::cpu::{Cpu, Tensor, math};
 use crate::error::Result;
 use std::future::ready;
-use std::ops::Range;
+use std::{ops::Range, sync::Arc};
 
 impl<L: Lanes> Cpu<L> {
     /// `activation(norm(stream) · Wᵀ + b)`, without an activation if there is none.
@@ -77,6 +77,8 @@ impl<L: Lanes> Ops for Cpu<L> {
     type Table = CpuTable;
     type OutputProjection = CpuOutput;
     type Chosen = Choices;
+
+    const READS_LATE: bool = false;
 
     fn linear(&self, in_features: usize, parts: Vec<LinearPart<'_>>) -> Result<CpuLinear> {
         CpuLinear::pack::<L>(in_features, &parts)
@@ -200,6 +202,18 @@ impl<L: Lanes> Ops for Cpu<L> {
         positions: Option<&Tensor>,
     ) -> Result<Tensor> {
         self.apply_embed(table, tokens, scale, positions)
+    }
+
+    fn embed_chosen(
+        &mut self,
+        table: &CpuTable,
+        chosen: &Choices,
+        rows: usize,
+        scale: f32,
+        positions: Option<&Tensor>,
+    ) -> Result<Tensor> {
+        let tokens: Vec<Option<u32>> = chosen.best_of_last(rows).collect();
+        self.apply_embed(table, &tokens, scale, positions)
     }
 
     fn project_qkv(
@@ -346,6 +360,17 @@ impl<L: Lanes> Ops for Cpu<L> {
 
     fn choose(&mut self, hidden: &Tensor, picks: &[Pick<CpuOutput>], chosen: &mut Choices) {
         self.apply_choose(hidden, picks, chosen);
+    }
+
+    fn choose_next(&mut self, hidden: &Tensor, pick: &Pick<CpuOutput>, chosen: &mut Choices) {
+        let (rows, output) = (pick.rows.clone(), Arc::clone(&pick.output));
+        let mut next = Choices::default();
+        self.apply_choose(
+            hidden,
+            &[Pick { rows, output, wanted: Wanted::Likeliest(1) }],
+            &mut next,
+        );
+        (0..next.len()).for_each(|row| chosen.push_row(next.row(row).iter().copied()));
     }
 
     fn read_chosen(

@@ -25,6 +25,7 @@ pub static KERNELS: &[&Kernel] = &[
     &super::attention::gpu::WEIGHTS,
     &super::choose::gpu::CHOOSE,
     &super::embed::gpu::EMBED,
+    &super::embed::gpu::EMBED_CHOSEN,
     &super::gpu_rows::ADD,
     &super::gpu_rows::SELECT,
     &super::linear::gpu::PLAIN,
@@ -102,6 +103,8 @@ impl Ops for Gpu {
     type Table = GpuTable;
     type OutputProjection = GpuOutput;
     type Chosen = GpuChosen;
+
+    const READS_LATE: bool = true;
 
     fn linear(&self, in_features: usize, parts: Vec<LinearPart<'_>>) -> Result<GpuLinear> {
         GpuLinear::load(self, in_features, &parts)
@@ -192,6 +195,18 @@ impl Ops for Gpu {
         positions: Option<&Tensor>,
     ) -> Result<Tensor> {
         self.embedded(table, tokens, scale, positions)
+    }
+
+    fn embed_chosen(
+        &mut self,
+        table: &GpuTable,
+        chosen: &GpuChosen,
+        rows: usize,
+        scale: f32,
+        positions: Option<&Tensor>,
+    ) -> Result<Tensor> {
+        let (ids, first) = chosen.last_ids(rows)?;
+        self.embedded_ids(table, (ids, first, rows), scale, positions)
     }
 
     fn project_qkv(
@@ -317,6 +332,10 @@ impl Ops for Gpu {
 
     fn choose(&mut self, hidden: &Tensor, picks: &[Pick<GpuOutput>], chosen: &mut GpuChosen) {
         self.record_choices(hidden, picks, chosen);
+    }
+
+    fn choose_next(&mut self, hidden: &Tensor, pick: &Pick<GpuOutput>, chosen: &mut GpuChosen) {
+        self.record_next(hidden, pick, chosen);
     }
 
     async fn read_chosen(&mut self, chosen: &GpuChosen, to: &mut Choices) -> Result<()> {

@@ -146,6 +146,9 @@ pub trait Ops {
     /// Choices not yet read back, with room for those of the next call.
     type Chosen: Default;
 
+    /// Whether what is read back comes late, so that steps should be recorded ahead with choices not yet known.
+    const READS_LATE: bool;
+
     // ---- loading
 
     /// Packs matrices that share an input of `in_features`; their outputs lie side by side.
@@ -207,6 +210,16 @@ pub trait Ops {
         &mut self,
         table: &Self::Table,
         tokens: &[Option<u32>],
+        scale: f32,
+        positions: Option<&Self::Tensor>,
+    ) -> Result<Self::Tensor>;
+    /// [`Ops::embed`] of the best choices of the last `rows` rows of `chosen`, which need not be read for it; no choice is a
+    /// zero row.
+    fn embed_chosen(
+        &mut self,
+        table: &Self::Table,
+        chosen: &Self::Chosen,
+        rows: usize,
         scale: f32,
         positions: Option<&Self::Tensor>,
     ) -> Result<Self::Tensor>;
@@ -311,6 +324,14 @@ pub trait Ops {
         &mut self,
         hidden: &Self::Tensor,
         picks: &[Pick<Self::OutputProjection>],
+        chosen: &mut Self::Chosen,
+    );
+    /// The likeliest candidate of each row of `hidden` that `pick` names, whatever it wants, in rows after those that
+    /// `chosen` has of such calls.
+    fn choose_next(
+        &mut self,
+        hidden: &Self::Tensor,
+        pick: &Pick<Self::OutputProjection>,
         chosen: &mut Self::Chosen,
     );
 

@@ -2,17 +2,17 @@
 
 use super::kv_cache::{DecoderState, KvCache};
 use super::load::{Loader, Precision};
-use super::transformer::{DecoderInput, Transformer};
+use super::transformer::{DecoderInput, StepTokens, Transformer};
 use crate::error::Result;
 use crate::formats::TensorFile;
 use crate::model::DecoderSpec;
-use crate::ops::{CacheKind, Ops};
-use std::{ops::Range, rc::Rc};
+use crate::ops::{CacheKind, Ops, Pick, Wanted};
+use std::{ops::Range, rc::Rc, sync::Arc};
 
 /// A loaded decoder-only model.
 pub struct Decoder<O: Ops> {
     stack: Transformer<O>,
-    output: O::OutputProjection,
+    output: Arc<O::OutputProjection>,
     logit_cap: Option<f32>,
     context_len: usize,
     vocab_size: usize,
@@ -42,7 +42,9 @@ impl<O: Ops> Decoder<O> {
             output.bias.as_deref().map(|bias| load.vector(bias, output.vocab_size)).transpose()?;
         let activation = load.output_activation(output)?;
         Ok(Self {
-            output: ops.output_projection(&output_table, bias.as_deref(), activation, None, &[])?,
+            output: ops
+                .output_projection(&output_table, bias.as_deref(), activation, None, &[])?
+                .into(),
             stack: Transformer::load(&load, stack, table)?,
             logit_cap: output.cap,
             context_len: spec.context_len,
@@ -85,8 +87,28 @@ impl<O: Ops> Decoder<O> {
     ) -> Result<O::Tensor> {
         let tokens: Vec<Option<u32>> = tokens.iter().copied().map(Some).collect();
         let input = DecoderInput { state, cross: &[], sources: &[], weights_of: None };
-        let (hidden, _) = self.stack.decode(ops, &tokens, input)?;
+        let (hidden, _) = self.stack.decode(ops, StepTokens::Known(&tokens), input)?;
         Ok(hidden)
+    }
+
+    /// Reads the token that was chosen last, which need not be known for it: `[1, hidden_size]`.
+    pub fn forward_chosen(
+        &self,
+        ops: &mut O,
+        state: &mut DecoderState<O>,
+        chosen: &O::Chosen,
+    ) -> Result<O::Tensor> {
+        let input = DecoderInput { state, cross: &[], sources: &[], weights_of: None };
+        let (hidden, _) = self.stack.decode(ops, StepTokens::Chosen(chosen, 1), input)?;
+        Ok(hidden)
+    }
+
+    /// Chooses the likeliest token after the row `row` of what was read, in a row after those of `chosen`.
+    pub fn choose_next(&self, ops: &mut O, hidden: &O::Tensor, row: usize, chosen: &mut O::Chosen) {
+        // A bound on logits changes no order of them.
+        let output = Arc::clone(&self.output);
+        let pick = Pick { rows: row..row + 1, output, wanted: Wanted::Likeliest(1) };
+        ops.choose_next(hidden, &pick, chosen);
     }
 
     /// Logits of the rows `rows` of what [`Decoder::forward`] gave, `[rows, vocab_size]`.

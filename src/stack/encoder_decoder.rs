@@ -4,7 +4,7 @@ use super::attention::HeadWeights;
 use super::encoded::{Encoded, SourceRows};
 use super::kv_cache::DecoderState;
 use super::load::{Loader, Precision};
-use super::transformer::{DecoderInput, Transformer};
+use super::transformer::{DecoderInput, StepTokens, Transformer};
 use crate::error::Result;
 use crate::formats::TensorFile;
 use crate::model::{EncoderDecoderSpec, SpecialTokens};
@@ -118,7 +118,7 @@ impl<O: Ops> EncoderDecoder<O> {
             sources,
             weights_of: with_alignment.then_some(self.alignment),
         };
-        let (hidden, alignment) = self.decoder.decode(ops, tokens, input)?;
+        let (hidden, alignment) = self.decoder.decode(ops, StepTokens::Known(tokens), input)?;
         Ok(StepOutput { hidden, alignment })
     }
 

@@ -38,6 +38,24 @@ pub struct Encoding<O: Ops> {
     next_block: usize,
 }
 
+/// Tokens of a step, those of a row one under the other.
+#[derive(Clone, Copy)]
+pub enum StepTokens<'a, O: Ops> {
+    /// Known ones; `None` starts a sequence.
+    Known(&'a [Option<u32>]),
+    /// The best choices of the last so many rows, which the device has.
+    Chosen(&'a O::Chosen, usize),
+}
+
+impl<O: Ops> StepTokens<'_, O> {
+    fn len(&self) -> usize {
+        match self {
+            Self::Known(tokens) => tokens.len(),
+            Self::Chosen(_, rows) => *rows,
+        }
+    }
+}
+
 /// What a decoder looks at besides its tokens.
 pub struct DecoderInput<'a, O: Ops> {
     /// Its memory.
@@ -133,7 +151,7 @@ impl<O: Ops> Transformer<O> {
         // The largest tensor comes first, and those of the blocks find its room: what smaller ones leave is too small for
         // it, and memory would have to grow once more.
         drop(ops.zeros(tokens.len(), self.widest));
-        let Residual { x, .. } = self.embed(ops, &tokens, &positions)?;
+        let Residual { x, .. } = self.embed(ops, StepTokens::Known(&tokens), &positions)?;
         let longest = sequences.iter().map(|sequence| sequence.len()).max().unwrap_or(0);
         Ok(Encoding {
             bottom: self.final_residual.then(|| ops.copy(&x)),
@@ -181,12 +199,11 @@ impl<O: Ops> Transformer<O> {
     }
 
     /// Moves every row on by the same number of tokens, those of a row one under the other:
-    /// `[tokens, hidden_size]`, and the cross-attention weights asked for, `[tokens, longest source]`. A token of `None`
-    /// starts a sequence.
+    /// `[tokens, hidden_size]`, and the cross-attention weights asked for, `[tokens, longest source]`.
     pub fn decode(
         &self,
         ops: &mut O,
-        tokens: &[Option<u32>],
+        tokens: StepTokens<'_, O>,
         input: DecoderInput<'_, O>,
     ) -> Result<(O::Tensor, HeadWeights<O>)> {
         let DecoderInput { state, cross, sources, weights_of } = input;
@@ -245,11 +262,17 @@ impl<O: Ops> Transformer<O> {
     fn embed<'w>(
         &'w self,
         ops: &mut O,
-        tokens: &[Option<u32>],
+        tokens: StepTokens<'_, O>,
         positions: &[usize],
     ) -> Result<Residual<'w, O>> {
         let positions = self.positions.borrow_mut().rows(ops, positions);
-        let x = ops.embed(&self.embedding, tokens, self.embedding_scale, positions.as_ref())?;
+        let (table, scale, positions) = (&self.embedding, self.embedding_scale, positions.as_ref());
+        let x = match tokens {
+            StepTokens::Known(tokens) => ops.embed(table, tokens, scale, positions)?,
+            StepTokens::Chosen(chosen, rows) => {
+                ops.embed_chosen(table, chosen, rows, scale, positions)?
+            }
+        };
         Ok(Residual { x, pending_norm: self.embedding_norm.as_ref() })
     }
 

@@ -8,6 +8,7 @@ use crate::error::Error;
 use std::ops::Range;
 
 /// What stands at a binding.
+#[derive(Clone, Copy)]
 pub enum Bind<'a> {
     /// A buffer, for [`Access::Read`] and [`Access::Write`].
     Buffer(&'a Storage),

@@ -3,7 +3,9 @@
 use super::{Choice, Choices, Pick, Wanted};
 use crate::backend::gpu::{Access, Bind, Dispatch, Gpu, Kernel, Storage, Tensor};
 use crate::error::Result;
+use crate::ops::linear::mismatch;
 use crate::ops::output::gpu::GpuOutput;
+use std::sync::Arc;
 
 /// The best of each row.
 pub static CHOOSE: Kernel = Kernel {
@@ -24,6 +26,18 @@ pub struct GpuChosen {
     stride: usize,
     /// How many each row may have.
     wanted: Vec<usize>,
+}
+
+impl GpuChosen {
+    /// The buffer whose words 2 · (first + i) are the ids of the last `rows` rows, and first.
+    ///
+    /// # Errors
+    /// [`crate::error::Error::Internal`] if there are no such rows of one choice each.
+    pub(crate) fn last_ids(&self, rows: usize) -> Result<(&Storage, usize)> {
+        let first = self.wanted.len().checked_sub(rows).filter(|_| self.stride == 2);
+        let pairs = self.pairs.as_ref();
+        pairs.zip(first).ok_or_else(|| mismatch("embed what was chosen", rows, self.wanted.len()))
+    }
 }
 
 impl Gpu {
@@ -50,41 +64,85 @@ impl Gpu {
         };
         let mut first_row = 0;
         for pick in picks {
-            let (rows, output) = (pick.rows.clone(), &pick.output);
-            let logits = self.logits_of(hidden, rows.clone(), output);
-            let given = match pick.wanted {
-                Wanted::Given(id) => output.place(id).unwrap_or(NONE),
-                Wanted::Likeliest(_) => NONE,
-            };
-            let [across, down] = match count(pick) {
-                0 => [0, 0],
-                _ => self.limits().spread(rows.len()),
-            };
-            // Data of no words have no binding.
-            let barred = if output.barred().is_empty() { &[NONE][..] } else { output.barred() };
-            self.dispatch(&Dispatch {
-                kernel: &CHOOSE,
-                constants: &[("HAS_IDS", u32::from(output.ids().is_some()))],
-                uniforms: &[
-                    rows.len() as u32,
-                    output.candidates() as u32,
-                    count(pick) as u32,
-                    given,
-                    output.barred().len() as u32,
-                    first_row as u32,
-                    chosen.stride as u32,
-                ],
-                bindings: &[
-                    Bind::Buffer(logits.storage()),
-                    Bind::Buffer(output.ids().unwrap_or(logits.storage())),
-                    Bind::Data(barred),
-                    Bind::Buffer(&pairs),
-                ],
-                workgroups: [across, down, 1],
-            });
-            first_row += rows.len();
+            self.record_pick(hidden, pick, count(pick), (&pairs, first_row, chosen.stride));
+            first_row += pick.rows.len();
         }
         chosen.pairs = Some(pairs);
+    }
+
+    /// Records the likeliest candidates of the rows of `pick`, in rows after those that `chosen` has.
+    pub(crate) fn record_next(
+        &self,
+        hidden: &Tensor,
+        pick: &Pick<GpuOutput>,
+        chosen: &mut GpuChosen,
+    ) {
+        let (first_row, more) = (chosen.wanted.len(), pick.rows.len());
+        if first_row > 0 && chosen.stride != 2 {
+            return self.record_fault(mismatch("choose next", 2, chosen.stride));
+        }
+        chosen.stride = 2;
+        let bytes = |rows: usize| 8 * rows as u64;
+        let pairs = match chosen.pairs.take() {
+            Some(pairs) if pairs.size() >= bytes(first_row + more) => pairs,
+            old => {
+                let pairs = self.storage(bytes((first_row + more).max(2 * first_row).max(64)));
+                if let Some(old) = old.filter(|_| first_row > 0) {
+                    self.copy_bytes(&old, 0..bytes(first_row), &pairs, 0);
+                }
+                pairs
+            }
+        };
+        let likeliest = Pick {
+            rows: pick.rows.clone(),
+            output: Arc::clone(&pick.output),
+            wanted: Wanted::Likeliest(1),
+        };
+        self.record_pick(hidden, &likeliest, 1, (&pairs, first_row, 2));
+        chosen.wanted.resize(first_row + more, 1);
+        chosen.pairs = Some(pairs);
+    }
+
+    /// Records `count` choices of each row of `pick` into rows of `stride` words from `first_row` on.
+    fn record_pick(
+        &self,
+        hidden: &Tensor,
+        pick: &Pick<GpuOutput>,
+        count: usize,
+        (pairs, first_row, stride): (&Storage, usize, usize),
+    ) {
+        let (rows, output) = (pick.rows.clone(), &pick.output);
+        let logits = self.logits_of(hidden, rows.clone(), output);
+        let given = match pick.wanted {
+            Wanted::Given(id) => output.place(id).unwrap_or(NONE),
+            Wanted::Likeliest(_) => NONE,
+        };
+        let [across, down] = match count {
+            0 => [0, 0],
+            _ => self.limits().spread(rows.len()),
+        };
+        // Data of no words have no binding.
+        let barred = if output.barred().is_empty() { &[NONE][..] } else { output.barred() };
+        self.dispatch(&Dispatch {
+            kernel: &CHOOSE,
+            constants: &[("HAS_IDS", u32::from(output.ids().is_some()))],
+            uniforms: &[
+                rows.len() as u32,
+                output.candidates() as u32,
+                count as u32,
+                given,
+                output.barred().len() as u32,
+                first_row as u32,
+                stride as u32,
+            ],
+            bindings: &[
+                Bind::Buffer(logits.storage()),
+                Bind::Buffer(output.ids().unwrap_or(logits.storage())),
+                Bind::Data(barred),
+                Bind::Buffer(pairs),
+            ],
+            workgroups: [across, down, 1],
+        });
     }
 
     /// Waits for the choices and reads them.

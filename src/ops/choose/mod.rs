@@ -72,6 +72,12 @@ impl Choices {
         self.rows.clone_from(&other.rows);
     }
 
+    /// The best choice of each of the last `rows` rows.
+    pub fn best_of_last(&self, rows: usize) -> impl Iterator<Item = Option<u32>> + '_ {
+        let first = self.len().saturating_sub(rows);
+        (first..self.len()).map(|row| self.row(row).first().map(|choice| choice.id))
+    }
+
     /// Adds a row, best choice first.
     pub fn push_row(&mut self, choices: impl IntoIterator<Item = Choice>) {
         let start = self.places.len();

@@ -8,9 +8,13 @@ struct Arguments {
   first_row: u32,
   rows: u32,
   scale: f32,
+  // The token's place in `tokens` of the first row.
+  first_token: u32,
 }
 
 override HAS_POSITIONS: u32 = 0u;
+// Words from one token to the next.
+override TOKEN_STRIDE: u32 = 1u;
 
 @group(0) @binding(0) var<uniform> arguments: Arguments;
 @group(0) @binding(1) var<storage, read> words: array<u32>;
@@ -27,7 +31,7 @@ fn embed(
 ) {
   let index = (workgroup.y * workgroups.x + workgroup.x) * 64u + lane;
   if (index >= arguments.tokens * arguments.columns) { return; }
-  let token = tokens[index / arguments.columns];
+  let token = tokens[(arguments.first_token + index / arguments.columns) * TOKEN_STRIDE];
   var value = 0.0;
   if (token != 0xffffffffu) {
     let row = token - arguments.first_row;

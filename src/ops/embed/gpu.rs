@@ -4,6 +4,7 @@ use super::{check, check_table};
 use crate::backend::gpu::{Access, Bind, Dispatch, Gpu, Kernel, Storage, Tensor};
 use crate::error::Result;
 use crate::ops::gpu_weights::Matrix;
+use crate::ops::linear::mismatch;
 use crate::ops::{Stored, TableSource};
 use std::{cell::RefCell, rc::Rc};
 
@@ -13,6 +14,14 @@ pub static EMBED: Kernel = Kernel {
     sources: &[include_str!("../weights.wgsl"), include_str!("embed.wgsl")],
     entry: "embed",
     bindings: &[Access::Read, Access::Read, Access::Data, Access::Read, Access::Write],
+};
+
+/// The same with tokens that are on the device.
+pub static EMBED_CHOSEN: Kernel = Kernel {
+    name: "embed/chosen",
+    sources: &[include_str!("../weights.wgsl"), include_str!("embed.wgsl")],
+    entry: "embed",
+    bindings: &[Access::Read, Access::Read, Access::Read, Access::Read, Access::Write],
 };
 
 /// A table on the device, which output projections share.
@@ -74,31 +83,65 @@ impl Gpu {
         check([matrix.rows, matrix.columns], tokens, shape)?;
         let y = self.stale(tokens.len(), matrix.columns);
         let tokens: Vec<u32> = tokens.iter().map(|token| token.unwrap_or(u32::MAX)).collect();
+        self.record_embed(table, (&EMBED, Bind::Data(&tokens), [0, 1]), scale, positions, &y);
+        Ok(y)
+    }
+
+    /// Records the rows of tokens that are on the device: every second word of `ids`, `rows` of them from the one of the
+    /// row `first` on.
+    pub(crate) fn embedded_ids(
+        &self,
+        table: &GpuTable,
+        (ids, first, rows): (&Storage, usize, usize),
+        scale: f32,
+        positions: Option<&Tensor>,
+    ) -> Result<Tensor> {
+        let expected = [rows, table.matrix.columns];
+        let got = positions.map(|positions| [positions.rows(), positions.columns()]);
+        if let Some(got) = got.filter(|got| *got != expected) {
+            return Err(mismatch("embed positions", expected, got));
+        }
+        let y = self.stale(rows, table.matrix.columns);
+        let tokens = (&EMBED_CHOSEN, Bind::Buffer(ids), [first as u32, 2]);
+        self.record_embed(table, tokens, scale, positions, &y);
+        Ok(y)
+    }
+
+    fn record_embed(
+        &self,
+        table: &GpuTable,
+        (kernel, tokens, [first, stride]): (&'static Kernel, Bind<'_>, [u32; 2]),
+        scale: f32,
+        positions: Option<&Tensor>,
+        y: &Tensor,
+    ) {
+        let matrix = &table.matrix;
         let [across, down] = self.limits().spread((y.rows() * y.columns()).div_ceil(64));
         for piece in &matrix.pieces {
             self.dispatch(&Dispatch {
-                kernel: &EMBED,
+                kernel,
                 constants: &[
                     ("FORMAT", matrix.format as u32),
                     ("HAS_POSITIONS", u32::from(positions.is_some())),
+                    ("TOKEN_STRIDE", stride),
                 ],
                 uniforms: &[
-                    tokens.len() as u32,
+                    y.rows() as u32,
                     matrix.columns as u32,
                     piece.first_row as u32,
                     piece.rows as u32,
                     scale.to_bits(),
+                    first,
                 ],
                 bindings: &[
                     Bind::Buffer(&piece.words),
                     Bind::Buffer(&piece.scales),
-                    Bind::Data(&tokens),
+                    tokens,
                     Bind::Buffer(positions.map_or(&piece.scales, |positions| positions.storage())),
                     Bind::Buffer(y.storage()),
                 ],
                 workgroups: [across, down, 1],
             });
         }
-        Ok(y)
     }
 }

@@ -4,12 +4,15 @@ use super::model::TextModel;
 use super::session::{Session, Shared};
 use crate::error::{Error, Result};
 use crate::generate::{Sampler, SamplingOptions, StopStrings};
-use crate::ops::Ops;
+use crate::ops::{Choices, Ops};
 use crate::text::tokenizer::TextStream;
 use std::{ops::Range, rc::Rc};
 
 /// Tokens of a prompt read at once: enough to read the weights once for many, few enough that a step stays short.
 const CHUNK: usize = 64;
+
+/// Tokens chosen before they are read back, where that takes long.
+const AHEAD: usize = 8;
 
 /// How to go on after a prompt.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -158,6 +161,9 @@ impl<O: Ops> GenerationJob<O> {
         if self.finished.is_some() {
             return Ok(());
         }
+        if O::READS_LATE && self.sampler.is_greedy() && !self.options.logprobs {
+            return self.step_ahead().await;
+        }
         if self.logits.0 == self.sequence.len() && !self.draw()? {
             return Ok(());
         }
@@ -197,13 +203,73 @@ impl<O: Ops> GenerationJob<O> {
         let id = self.sampler.next(logits, &self.sequence).ok_or_else(|| Error::Internal {
             what: "the model gives no number for any token".to_owned(),
         })?;
+        if let Some((log_sum, raw)) = raw
+            && !self.model.tokenizer.end_ids().contains(&id)
+        {
+            self.logprobs.push(raw.get(id as usize).map_or(f32::NAN, |logit| logit - log_sum));
+        }
+        Ok(self.accept(id))
+    }
+
+    /// [`GenerationJob::step`] of greedy decoding where what is read comes late: several tokens are chosen on the device,
+    /// each read as the next step's, and are known at once. What was read past the end of the text is forgotten by the
+    /// next that reads.
+    async fn step_ahead(&mut self) -> Result<()> {
+        let mut taken = self.memory.take()?;
+        let Some((ops, continuation)) = taken.parts() else { return Ok(()) };
+        let start = continuation.rewind_to(ops, &self.sequence)?;
+        self.cached.get_or_insert(start);
+        let rest = self.sequence.get(start..).unwrap_or_default();
+        let part = rest.get(..CHUNK).unwrap_or(rest);
+        let (decoder, end, last) = (&self.model.decoder, start + part.len(), part.len() - 1);
+        let mut hidden = continuation.read(ops, decoder, part)?;
+        let most = self.options.max_new_tokens;
+        let count = match end == self.sequence.len() {
+            true => AHEAD.min(most - self.tokens.len()).min(self.window - self.sequence.len()),
+            false => 0,
+        };
+        let mut choices = Choices::default();
+        let mut chosen = O::Chosen::default();
+        for step in 0..count {
+            if step > 0 {
+                hidden = continuation.read_chosen(ops, decoder, &chosen)?;
+            }
+            decoder.choose_next(ops, &hidden, if step == 0 { last } else { 0 }, &mut chosen);
+        }
+        let outcome = match count {
+            0 => ops.read(&hidden, &mut self.logits.1).await,
+            _ => ops.read_chosen(&chosen, &mut choices).await,
+        };
+        if let Err(error) = outcome {
+            continuation.truncate(ops, start)?;
+            return Err(error);
+        }
+        let ids: Vec<u32> = choices.best_of_last(count).flatten().collect();
+        continuation.learn(ids.iter().copied().take(count.saturating_sub(1)));
+        drop(taken);
+        if end == self.sequence.len() {
+            self.logits.0 = end;
+            if most == 0 {
+                self.finish(FinishReason::Length);
+            } else if ids.len() < count {
+                let what = "the model gives no number for any token".to_owned();
+                return Err(Error::Internal { what });
+            }
+        }
+        for id in ids {
+            if !self.accept(id) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds a token to the sequence; false if the text ends with it.
+    fn accept(&mut self, id: u32) -> bool {
         let tokenizer = &self.model.tokenizer;
         if tokenizer.end_ids().contains(&id) {
             self.finish(FinishReason::Stop);
-            return Ok(false);
-        }
-        if let Some((log_sum, raw)) = raw {
-            self.logprobs.push(raw.get(id as usize).map_or(f32::NAN, |logit| logit - log_sum));
+            return false;
         }
         let piece = self.stream.as_mut().map(|stream| stream.push(tokenizer, id));
         let piece = piece.unwrap_or_default();
@@ -213,14 +279,14 @@ impl<O: Ops> GenerationJob<O> {
         self.sequence.push(id);
         if self.stops.found() {
             self.finished = Some(FinishReason::Stop);
-            return Ok(false);
+            return false;
         }
         let is_full = self.sequence.len() >= self.window;
         if is_full || self.tokens.len() >= self.options.max_new_tokens {
             self.finish(FinishReason::Length);
-            return Ok(false);
+            return false;
         }
-        Ok(true)
+        true
     }
 
     fn finish(&mut self, reason: FinishReason) {
