@@ -1,0 +1,168 @@
+//! Whole models on a software GPU: SmolLM2's first answers, MiniLM's vectors and translations, each beside what float32 gives
+//! elsewhere, with counts of what a step asks of the device.
+#![cfg(not(target_arch = "wasm32"))]
+#![allow(clippy::unwrap_used, clippy::panic)] // as in any test
+
+mod support;
+
+use multihead::backend::cpu::Cpu;
+use multihead::backend::gpu::{Counts, Gpu, Request};
+use multihead::formats::marian::MarianFile;
+use multihead::generate::{BeamOptions, Search, SearchInput};
+use multihead::model::arch;
+use multihead::ops::Ops;
+use multihead::stack::{EncoderDecoder, KvCache, Precision};
+use multihead::tasks::encoding::{self, Answer, EmbeddingOptions, EncodingModel};
+use multihead::tasks::text_generation::{self, GenerationOptions, TextModel};
+use multihead::text::sentencepiece::SentencePiece;
+use pollster::block_on;
+use std::rc::Rc;
+use std::time::Instant;
+use support::{encoders, file, fixture, flores, json, model_file, models};
+
+fn device() -> Option<Gpu> {
+    match block_on(Gpu::request(Request { software: true, ..Default::default() })) {
+        Ok(gpu) => Some(gpu),
+        Err(error) => {
+            println!("skipped: no adapter ({error})");
+            None
+        }
+    }
+}
+
+/// What came between two counts.
+fn between(before: Counts, after: Counts) -> Counts {
+    Counts {
+        dispatches: after.dispatches - before.dispatches,
+        copies: after.copies - before.copies,
+        submits: after.submits - before.submits,
+        read_backs: after.read_backs - before.read_backs,
+        pipelines: after.pipelines - before.pipelines,
+        bind_groups: after.bind_groups - before.bind_groups,
+        bytes: after.bytes,
+    }
+}
+
+#[test]
+fn answers_begin_as_transformers_says() {
+    let Some(gpu) = device() else { return };
+    let path = model_file("smollm2-135m-instruct", |name| name.ends_with(".gguf"));
+    let options =
+        text_generation::LoadOptions { precision: Precision::Float32, kv_cache: KvCache::Float };
+    let start = Instant::now();
+    let model = Rc::new(TextModel::load(gpu.clone(), Box::new(file(&path)), options).unwrap());
+    println!("loaded in {:.1} s: {:?}", start.elapsed().as_secs_f32(), gpu.counts());
+    let reference = json(&fixture("decoders/smollm2.json"));
+    let ids = |value: &serde_json::Value| -> Vec<u32> {
+        value.as_array().unwrap().iter().map(|id| id.as_u64().unwrap() as u32).collect()
+    };
+    for chat in reference["chats"].as_array().unwrap().iter().take(3) {
+        let (prompt, want) = (ids(&chat["ids"]), ids(&chat["greedy"]));
+        let session = model.session();
+        let options = GenerationOptions { max_new_tokens: 17, ..Default::default() };
+        let mut job = session.generate(prompt, options).unwrap();
+        while job.new_tokens() == 0 && !job.is_done() {
+            block_on(job.step()).unwrap();
+        }
+        // The first eight come with the prompt; the next eight are decoding alone.
+        let (before, start) = (gpu.counts(), Instant::now());
+        block_on(job.step()).unwrap();
+        let (counts, seconds) = (between(before, gpu.counts()), start.elapsed().as_secs_f64());
+        println!("eight tokens in {seconds:.2} s: {counts:?}");
+        while !job.is_done() {
+            block_on(job.step()).unwrap();
+        }
+        let got: Vec<u32> = job.complete().unwrap().tokens.iter().map(|(id, _)| *id).collect();
+        let same = got.iter().zip(&want).take_while(|(a, b)| a == b).count();
+        let margins = chat["margins"].as_array().unwrap();
+        let margin = margins.get(same).and_then(serde_json::Value::as_f64).unwrap_or(0.0);
+        println!("{same} of {} tokens the same", want.len().min(16));
+        assert!(same >= want.len().min(16) || margin < 0.1, "{got:?}, expected {want:?}");
+        assert_eq!((counts.read_backs, counts.submits), (1, 1), "eight tokens");
+    }
+}
+
+#[test]
+fn vectors_are_those_of_transformers() {
+    let Some(gpu) = device() else { return };
+    let folder = encoders::folder(&models().join("all-minilm-l6-v2"));
+    let options = encoding::LoadOptions { precision: Precision::Float32 };
+    let model = Rc::new(EncodingModel::load(gpu.clone(), folder, options).unwrap());
+    let expected = json(&fixture("encoders/minilm.json"));
+    let (lines, width) = (
+        expected["lines"].as_u64().unwrap() as usize,
+        expected["width"].as_u64().unwrap() as usize,
+    );
+    let bytes = std::fs::read(fixture("encoders/minilm.f16")).unwrap();
+    let values: Vec<f64> =
+        bytes.as_chunks::<2>().0.iter().map(|pair| encoders::half(*pair)).collect();
+    let odd = expected["odd"].as_array().unwrap();
+    let texts: Vec<String> =
+        odd.iter().map(|odd| odd["text"].as_str().unwrap().to_owned()).take(24).collect();
+    // Those of FLORES come first, in two languages.
+    let vectors = values.chunks(width).skip(2 * lines).take(texts.len());
+    let (before, start) = (gpu.counts(), Instant::now());
+    let mut job = model.embed(texts.clone(), EmbeddingOptions::default());
+    while !job.is_done() {
+        block_on(job.step()).unwrap();
+    }
+    let counts = between(before, gpu.counts());
+    println!("{} texts in {:.1} s: {counts:?}", texts.len(), start.elapsed().as_secs_f32());
+    let Answer::Embeddings(got) = job.finish().unwrap() else { panic!() };
+    let mut least = 1.0f64;
+    for (got, want) in got.vectors.chunks(width).zip(vectors) {
+        let square = |x: f64| x * x;
+        let dot: f64 = got.iter().zip(want).map(|(a, b)| f64::from(*a) * b).sum();
+        let lengths = got.iter().map(|x| square(f64::from(*x))).sum::<f64>()
+            * want.iter().map(|x| square(*x)).sum::<f64>();
+        least = least.min(dot / lengths.sqrt());
+    }
+    println!("least cosine {least:.6}");
+    assert!(least >= 0.9999, "{least}");
+}
+
+/// Translations of some lines, and what the last step asked of the device.
+fn translations<O: Ops>(mut ops: O, lines: &[String], after: impl Fn()) -> Vec<String> {
+    let path = model_file("en-pt", |name| name.ends_with(".spm"));
+    let vocab = SentencePiece::parse("vocab.spm", &std::fs::read(path).unwrap()).unwrap();
+    let path = model_file("en-pt", |name| name.starts_with("model."));
+    let marian = MarianFile::open(Box::new(file(&path))).unwrap();
+    let spec = arch::marian::describe(&marian).unwrap();
+    let model = EncoderDecoder::load(&ops, &marian, &spec, Precision::Float32).unwrap();
+    let input = |line: &String| SearchInput {
+        source: vocab.encode(line).iter().map(|piece| piece.id).chain([0]).collect(),
+        candidates: None,
+        given: None,
+    };
+    let inputs: Vec<_> = lines.iter().map(input).collect();
+    let options = BeamOptions { max_length_factor: 2.0, ..BeamOptions::default() };
+    let mut search = Search::new(&mut ops, &model, false);
+    search.add(&mut ops, &model, &inputs, options).unwrap();
+    let mut texts = vec![String::new(); lines.len()];
+    while !search.is_done() {
+        for (index, mut hypotheses) in block_on(search.step(&mut ops, &model)).unwrap() {
+            let mut ids = hypotheses.remove(0).tokens;
+            ids.retain(|id| *id != 0);
+            texts[index] = vocab.decode(&ids);
+        }
+        after();
+    }
+    texts
+}
+
+#[test]
+fn translations_are_those_of_the_float_path() {
+    let (Some(gpu), Some(lines)) = (device(), flores("dev.en")) else { return };
+    let lines = &lines[..12];
+    let want = translations(Cpu::<multihead::backend::cpu::lanes::Native>::new(), lines, || ());
+    let start = Instant::now();
+    let (steps, last) = (std::cell::RefCell::new(Vec::new()), std::cell::Cell::new(gpu.counts()));
+    let got = translations(gpu.clone(), lines, || {
+        let now = gpu.counts();
+        steps.borrow_mut().push(between(last.replace(now), now));
+    });
+    let same = got.iter().zip(&want).filter(|(a, b)| a == b).count();
+    println!("{same} of {} the same, {:.1} s", lines.len(), start.elapsed().as_secs_f32());
+    println!("a step: {:?}", steps.borrow().get(5));
+    assert_eq!(same, lines.len());
+}
