@@ -1,12 +1,11 @@
 // The chat of the demo page in Chromium, as a person uses it.
 
 import assert from 'node:assert/strict';
-import { join } from 'node:path';
 import { test } from 'node:test';
 import { expected, meter, openChatOf, plainly } from './chatting.mjs';
 import { until } from './chromium.mjs';
 import { demo } from './demo.mjs';
-import { checkLooks, checkShifts, screenshots, settled } from './looks.mjs';
+import { checkShifts, lookAt, screenshot } from './looks.mjs';
 
 const FULL = /text-|_text_|\.gguf$/;
 const TRANSLATES = /\/models\/en-pt\/|\/multihead_(threads|relaxed|simd128)_bg\.wasm$/;
@@ -288,39 +287,29 @@ test('a chat that was used goes on without a network, also after a visit that on
 });
 
 test('looks: nothing jumps, nothing overflows; screenshots are left to look at', async () => {
-  const folder = screenshots();
   for (const width of [1280, 390, 320]) {
-    for (const colorScheme of /** @type {const} */ (['light', 'dark'])) {
-      const { page, answered, kept, close } = await open({
-        viewport: { width, height: width < 400 ? 844 : 800 },
-        colorScheme,
-      });
-      const name = `chat-${width}-${colorScheme}`;
-      await page.goto(`${server().origin}/#chat`);
-      await page.getByText('98.4 MB to download once').waitFor();
-      await settled(page);
-      await page.screenshot({ path: join(folder, `${name}-before.png`) });
-      await checkLooks(page, `${name}, before`);
-      await page.getByRole('button', { name: 'Summarise this text' }).click();
-      await page.waitForFunction(
-        () => (document.querySelector('.message.model .said')?.textContent ?? '').length > 20,
-      );
-      await page.screenshot({ path: join(folder, `${name}-during.png`) });
-      await answered(1);
-      await kept();
-      await settled(page);
-      await page.screenshot({ path: join(folder, `${name}.png`) });
-      await checkShifts(page, name);
-      await checkLooks(page, `${name}, with an answer`);
-      for (const summary of await page.locator('#chat-panel .side summary').all()) await summary.click();
-      await page.getByLabel('Temperature', { exact: true }).fill('-1');
-      await page.getByRole('textbox', { name: 'Message' }).fill('And now?');
-      await page.getByRole('button', { name: 'Send' }).click();
-      await page.getByRole('alert').waitFor();
-      await settled(page);
-      await page.screenshot({ path: join(folder, `${name}-open.png`), fullPage: true });
-      await checkLooks(page, `${name}, with all that opens`);
-      await close();
-    }
+    const { page, answered, kept, close } = await open({
+      viewport: { width, height: width < 400 ? 844 : 800 },
+    });
+    const name = `chat-${width}`;
+    await page.goto(`${server().origin}/#chat`);
+    await page.getByText('98.4 MB to download once').waitFor();
+    await lookAt(page, `${name}-before`);
+    await page.getByRole('button', { name: 'Summarise this text' }).click();
+    await page.waitForFunction(
+      () => (document.querySelector('.message.model .said')?.textContent ?? '').length > 20,
+    );
+    await page.screenshot({ path: screenshot(`${name}-during`) });
+    await answered(1);
+    await kept();
+    await checkShifts(page, name);
+    await lookAt(page, name);
+    for (const summary of await page.locator('#chat-panel .side summary').all()) await summary.click();
+    await page.getByLabel('Temperature', { exact: true }).fill('-1');
+    await page.getByRole('textbox', { name: 'Message' }).fill('And now?');
+    await page.getByRole('button', { name: 'Send' }).click();
+    await page.getByRole('alert').waitFor();
+    await lookAt(page, `${name}-open`, { fullPage: true });
+    await close();
   }
 });

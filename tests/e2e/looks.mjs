@@ -2,17 +2,32 @@
 
 import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** The folder of what is left to look at. */
-export function screenshots() {
+/** Where what is left to look at lies. @param {string} name */
+export function screenshot(name) {
   const folder = fileURLToPath(new URL('../../target/screenshots/', import.meta.url));
   mkdirSync(folder, { recursive: true });
-  return folder;
+  return join(folder, `${name}.png`);
+}
+
+/**
+ * In light and in dark: nothing sticks out or is faint, and a screenshot is left.
+ * @param {import('playwright-core').Page} page @param {string} name Of the screenshots.
+ * @param {import('playwright-core').PageScreenshotOptions} [options] Of the screenshots.
+ */
+export async function lookAt(page, name, options = {}) {
+  for (const colorScheme of /** @type {const} */ (['light', 'dark'])) {
+    await page.emulateMedia({ colorScheme });
+    await settled(page);
+    await page.screenshot({ ...options, path: screenshot(`${name}-${colorScheme}`) });
+    await checkLooks(page, `${name} in ${colorScheme}`);
+  }
 }
 
 /** What has changed is painted, and whatever moves and has an end is there. @param {import('playwright-core').Page} page */
-export async function settled(page) {
+async function settled(page) {
   await frames(page);
   await page.evaluate(() =>
     Promise.all(
@@ -27,6 +42,7 @@ export async function settled(page) {
 
 /** Nothing has jumped. @param {import('playwright-core').Page} page @param {string} what */
 export async function checkShifts(page, what) {
+  await settled(page);
   const shifts = await page.evaluate(() => {
     const observer = new PerformanceObserver(() => undefined);
     observer.observe({ type: 'layout-shift', buffered: true });
@@ -44,7 +60,7 @@ export async function checkShifts(page, what) {
 }
 
 /** Nothing sticks out or is faint. @param {import('playwright-core').Page} page @param {string} what */
-export async function checkLooks(page, what) {
+async function checkLooks(page, what) {
   const overflow = await page.evaluate(
     () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
   );
