@@ -121,7 +121,7 @@ fn vectors_are_those_of_transformers() {
     assert!(least >= 0.9999, "{least}");
 }
 
-/// Translations of some lines, and what the last step asked of the device.
+/// Translations of some lines; `after` each step of the search.
 fn translations<O: Ops>(mut ops: O, lines: &[String], after: impl Fn()) -> Vec<String> {
     let path = model_file("en-pt", |name| name.ends_with(".spm"));
     let vocab = SentencePiece::parse("vocab.spm", &std::fs::read(path).unwrap()).unwrap();
@@ -163,6 +163,10 @@ fn translations_are_those_of_the_float_path() {
     });
     let same = got.iter().zip(&want).filter(|(a, b)| a == b).count();
     println!("{same} of {} the same, {:.1} s", lines.len(), start.elapsed().as_secs_f32());
-    println!("a step: {:?}", steps.borrow().get(5));
+    // Eight tokens of each sentence at a time; of the longest there are some at the end.
+    let steps = steps.borrow();
+    println!("eight tokens of each: {:?}", steps.get(1));
+    assert!(steps.iter().all(|step| step.read_backs == 1 && step.submits == 1), "{steps:?}");
+    assert!(steps.iter().all(|step| step.dispatches <= 8 * 30), "{steps:?}");
     assert_eq!(same, lines.len());
 }

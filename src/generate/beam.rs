@@ -145,6 +145,17 @@ impl Beam {
         self.live.len()
     }
 
+    /// Whether it follows the one likeliest token, which no target gives.
+    pub fn is_greedy(&self) -> bool {
+        self.width == 1 && self.given.is_none() && self.live.len() == 1
+    }
+
+    /// Tokens a beam of one may still take.
+    pub fn left(&self) -> usize {
+        let left = libm::ceilf(self.max_len) as usize;
+        left.saturating_sub(self.nodes.len()).max(1)
+    }
+
     /// Choices wanted of each of them.
     pub fn wanted(&self) -> Wanted {
         match &self.given {

@@ -6,6 +6,9 @@ use crate::ops::{Choices, Ops, Pick, Wanted};
 use crate::stack::{DecoderState, Encoded, EncoderDecoder, SourceRows};
 use std::{ops::Range, sync::Arc};
 
+/// Steps that are taken before what they chose is read, where that takes long.
+const AHEAD: usize = 8;
+
 /// One source.
 #[derive(Debug, Clone)]
 pub struct SearchInput {
@@ -121,13 +124,12 @@ impl<O: Ops> Search<O> {
         ops: &mut O,
         model: &EncoderDecoder<O>,
     ) -> Result<Vec<(usize, Vec<Hypothesis>)>> {
-        let Self { state, encoded, sources, with_alignment, room, .. } = self;
-        room.tokens.clear();
-        room.row_sources.clear();
-        for source in sources.iter() {
-            room.tokens.extend(source.beam.tokens());
-            room.row_sources.resize(room.tokens.len(), source.rows.clone());
+        let is_greedy = || self.sources.iter().all(|source| source.beam.is_greedy());
+        if O::READS_LATE && !self.with_alignment && is_greedy() {
+            return self.step_ahead(ops, model).await;
         }
+        let Self { state, encoded, sources, with_alignment, room, .. } = self;
+        room.begin(sources);
         let (tokens, row_sources) = (&room.tokens, &room.row_sources);
         let step = model.decode_step(ops, encoded, state, tokens, row_sources, *with_alignment)?;
         let mut row = 0;
@@ -163,6 +165,56 @@ impl<O: Ops> Search<O> {
             room.kept_rows.extend(continued.iter().map(|row| first_row + row));
             first_row += live;
         }
+        self.end_step(ops)
+    }
+
+    /// Several steps of beams of one where what is read comes late: each step's tokens are chosen on the device, read there
+    /// as the next one's, and are known at once. What is chosen after a translation's end is not looked at.
+    async fn step_ahead(
+        &mut self,
+        ops: &mut O,
+        model: &EncoderDecoder<O>,
+    ) -> Result<Vec<(usize, Vec<Hypothesis>)>> {
+        let Self { state, encoded, sources, room, .. } = self;
+        room.begin(sources);
+        let (rows, tokens, row_sources) = (room.tokens.len(), &room.tokens, &room.row_sources);
+        let left = sources.iter().map(|source| source.beam.left()).max().unwrap_or(1);
+        let steps = left.min(AHEAD);
+        let mut chosen = O::Chosen::default();
+        for step in 0..steps {
+            let hidden = if step == 0 {
+                model.decode_step(ops, encoded, state, tokens, row_sources, false)?.hidden
+            } else {
+                model.decode_chosen(ops, encoded, state, (&chosen, rows), row_sources)?
+            };
+            let mut first = 0;
+            while let Some(source) = sources.get(first) {
+                // Rows with the same candidates go through one product.
+                let same = |other: &&Source<O>| Arc::ptr_eq(&other.output, &source.output);
+                let count = sources.iter().skip(first).take_while(same).count();
+                let output = Arc::clone(&source.output);
+                let rows = first..first + count;
+                let pick = Pick { rows, output, wanted: Wanted::Likeliest(1) };
+                ops.choose_next(&hidden, &pick, &mut chosen);
+                first += count;
+            }
+        }
+        ops.read_chosen(&chosen, &mut room.choices).await?;
+        room.kept_rows.clear();
+        for (row, Source { beam, .. }) in sources.iter_mut().enumerate() {
+            for step in 0..steps {
+                if beam.live() > 0 {
+                    beam.advance(&room.choices, step * rows + row, &[], 0);
+                }
+            }
+            room.kept_rows.extend((beam.live() > 0).then_some(row));
+        }
+        self.end_step(ops)
+    }
+
+    /// Takes the sources that ended out, and keeps the rows of the others.
+    fn end_step(&mut self, ops: &mut O) -> Result<Vec<(usize, Vec<Hypothesis>)>> {
+        let Self { state, encoded, sources, room, .. } = self;
         let ended = sources.extract_if(.., |source| source.beam.live() == 0);
         let finished: Vec<_> =
             ended.map(|source| (source.number, source.beam.into_hypotheses())).collect();
@@ -171,5 +223,17 @@ impl<O: Ops> Search<O> {
         }
         state.reorder(ops, &room.kept_rows)?;
         Ok(finished)
+    }
+}
+
+impl<O: Ops> StepRoom<O> {
+    /// Puts together the tokens of a step, and the source of each row.
+    fn begin(&mut self, sources: &[Source<O>]) {
+        self.tokens.clear();
+        self.row_sources.clear();
+        for source in sources {
+            self.tokens.extend(source.beam.tokens());
+            self.row_sources.resize(self.tokens.len(), source.rows.clone());
+        }
     }
 }

@@ -122,6 +122,21 @@ impl<O: Ops> EncoderDecoder<O> {
         Ok(StepOutput { hidden, alignment })
     }
 
+    /// [`EncoderDecoder::decode_step`] of the tokens chosen last, one a row, which need not be known for it:
+    /// `[rows, hidden_size]`.
+    pub fn decode_chosen(
+        &self,
+        ops: &mut O,
+        encoded: &Encoded<O>,
+        state: &mut DecoderState<O>,
+        (chosen, rows): (&O::Chosen, usize),
+        sources: &[SourceRows],
+    ) -> Result<O::Tensor> {
+        let input = DecoderInput { state, cross: encoded.blocks(), sources, weights_of: None };
+        let tokens = StepTokens::Chosen(chosen, rows);
+        self.decoder.decode(ops, tokens, input).map(|(hidden, _)| hidden)
+    }
+
     /// The output projection over the target tokens `ids`, or over all.
     pub fn output_projection(&self, ops: &O, ids: Option<&[u32]>) -> Result<O::OutputProjection> {
         let barred = [self.special.unknown];
