@@ -14,6 +14,8 @@ pub mod embed;
 #[cfg(feature = "gpu")]
 mod gpu;
 #[cfg(feature = "gpu")]
+mod gpu_blocks;
+#[cfg(feature = "gpu")]
 mod gpu_rows;
 #[cfg(feature = "gpu")]
 pub mod gpu_weights;

@@ -17,8 +17,8 @@ override HAS_POSITIONS: u32 = 0u;
 override TOKEN_STRIDE: u32 = 1u;
 
 @group(0) @binding(0) var<uniform> arguments: Arguments;
-@group(0) @binding(1) var<storage, read> words: array<u32>;
-@group(0) @binding(2) var<storage, read> scales: array<f32>;
+@group(0) @binding(1) var<storage, read> words: array<vec4u>;
+@group(0) @binding(2) var<storage, read> scales: array<u32>;
 @group(0) @binding(3) var<storage, read> tokens: array<u32>;
 @group(0) @binding(4) var<storage, read> positions: array<f32>;
 @group(0) @binding(5) var<storage, read_write> y: array<f32>;
@@ -37,7 +37,7 @@ fn embed(
     let row = token - arguments.first_row;
     if (token < arguments.first_row || row >= arguments.rows) { return; }
     let column = index % arguments.columns;
-    value = unscaled(row, column, words_of_row(arguments.columns)) * row_scale(row) * arguments.scale;
+    value = weight(row, column, arguments.columns) * arguments.scale;
   }
   if (HAS_POSITIONS == 1u) { value += positions[index]; }
   y[index] = value;

@@ -121,7 +121,7 @@ impl Gpu {
             self.dispatch(&Dispatch {
                 kernel,
                 constants: &[
-                    ("FORMAT", matrix.format as u32),
+                    ("FORMAT", matrix.format.code()),
                     ("HAS_POSITIONS", u32::from(positions.is_some())),
                     ("TOKEN_STRIDE", stride),
                 ],

@@ -1,20 +1,43 @@
 //! Linear maps on the GPU: weights laid out for the kernels, which kernel runs, its call.
 
+use super::gpu_plan::{Choice, Plan, Shape, plan};
 use super::{check, mismatch};
-use crate::backend::gpu::{Access, Bind, Dispatch, Gpu, Kernel, Limits, Storage, Tensor};
+use crate::backend::gpu::{Access, Bind, Dispatch, Gpu, Kernel, Storage, Tensor};
 use crate::error::Result;
 use crate::ops::gpu_weights::{Format, Matrix, Piece};
+
 use crate::ops::norm::gpu::GpuNorm;
 use crate::ops::{Activation, LinearPart};
 use std::ops::Range;
 
-/// One output element a thread.
-pub static PLAIN: Kernel = Kernel {
-    name: "linear/plain",
+/// Few rows, which are normalised on the way.
+pub static FEW_ROWS: Kernel = Kernel {
+    name: "linear/few rows",
     sources: &[
         include_str!("../weights.wgsl"),
         include_str!("../activation/activation.wgsl"),
-        include_str!("plain.wgsl"),
+        include_str!("tile.wgsl"),
+        include_str!("few_rows.wgsl"),
+    ],
+    entry: "multiply",
+    bindings: &[
+        Access::Read,
+        Access::Read,
+        Access::Read,
+        Access::Read,
+        Access::Read,
+        Access::Write,
+    ],
+};
+
+/// Many rows.
+pub static TILED: Kernel = Kernel {
+    name: "linear/tiled",
+    sources: &[
+        include_str!("../weights.wgsl"),
+        include_str!("../activation/activation.wgsl"),
+        include_str!("tile.wgsl"),
+        include_str!("tiled.wgsl"),
     ],
     entry: "multiply",
     bindings: &[Access::Read, Access::Read, Access::Read, Access::Read, Access::Write],
@@ -127,95 +150,55 @@ pub struct Product<'a> {
     pub finish: Finish,
 }
 
-/// What a plan depends on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Shape {
-    /// Rows of `x`.
-    pub rows: usize,
-    /// Rows of the matrix, or of a piece of it.
-    pub outputs: usize,
-    /// Width of both.
-    pub in_features: usize,
-    /// How the matrix is stored.
-    pub format: Format,
-}
-
-/// How a product is carried out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Plan {
-    /// Which kernel.
-    pub kernel: Choice,
-    /// Workgroups in x and y.
-    pub workgroups: [u32; 2],
-}
-
-/// Kernels of products.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Choice {
-    /// [`PLAIN`].
-    Plain,
-}
-
-impl Choice {
-    /// Whether it normalises its rows itself ([`Product::norm`]).
-    pub fn takes_norm(self) -> bool {
-        match self {
-            Self::Plain => false,
-        }
-    }
-
-    /// Whether it multiplies the halves of its outputs itself ([`Finish::Gate`]).
-    pub fn takes_gate(self) -> bool {
-        match self {
-            Self::Plain => false,
-        }
-    }
-}
-
-/// The kernel of a product, and its workgroups.
-pub fn plan(shape: Shape, limits: &Limits) -> Plan {
-    let workgroups = limits.spread(shape.rows.saturating_mul(shape.outputs).div_ceil(64));
-    Plan { kernel: Choice::Plain, workgroups }
-}
-
 impl Gpu {
     /// Records a product: `y[r, first_column + o] = finish(Σ_k norm(x)[r, k] · w[o, k] + bias[o])`. What it asks for of a
     /// norm or a gate the kernels of its plans take.
     pub(crate) fn multiply(&self, product: &Product<'_>) {
-        let Product { rows, matrix, .. } = product;
-        for piece in &matrix.pieces {
-            let (in_features, format) = (matrix.columns, matrix.format);
-            let shape = Shape { rows: rows.len(), outputs: piece.rows, in_features, format };
+        for piece in &product.matrix.pieces {
+            let shape = Shape { rows: product.rows.len(), outputs: piece.rows };
             let plan = plan(shape, &self.limits());
-            match plan.kernel {
-                Choice::Plain => self.multiply_plain(product, piece, plan.workgroups),
-            }
+            self.multiply_piece(product, piece, plan);
         }
     }
 
-    fn multiply_plain(&self, product: &Product<'_>, piece: &Piece, [across, down]: [u32; 2]) {
-        let Product { x, rows, matrix, bias, y, finish, .. } = product;
-        self.dispatch(&Dispatch {
-            kernel: &PLAIN,
-            constants: &[("FORMAT", matrix.format as u32), ("FINISH", finish.code())],
-            uniforms: &[
-                rows.len() as u32,
-                rows.start as u32,
-                matrix.columns as u32,
-                piece.rows as u32,
-                y.columns() as u32,
-                (product.first_column + piece.first_row) as u32,
-                (product.first_bias + piece.first_row) as u32,
-            ],
-            bindings: &[
-                Bind::Buffer(&piece.words),
-                Bind::Buffer(&piece.scales),
-                Bind::Buffer(bias),
-                Bind::Buffer(x.storage()),
-                Bind::Buffer(y.storage()),
-            ],
-            workgroups: [across, down, 1],
-        });
+    fn multiply_piece(&self, product: &Product<'_>, piece: &Piece, plan: Plan) {
+        let Product { x, rows, norm, matrix, bias, y, finish, .. } = product;
+        let uniforms = [
+            rows.len() as u32,
+            rows.start as u32,
+            matrix.columns as u32,
+            piece.rows as u32,
+            y.columns() as u32,
+            (product.first_column + piece.first_row) as u32,
+            (product.first_bias + piece.first_row) as u32,
+            norm.map_or(0.0, GpuNorm::eps).to_bits(),
+        ];
+        let (format, code) = (("FORMAT", matrix.format.code()), ("FINISH", finish.code()));
+        let gate = ("GATE", u32::from(matches!(finish, Finish::Gate(_))));
+        let [words, scales] = [&piece.words, &piece.scales].map(Bind::Buffer);
+        let [bias, x, y] = [*bias, x.storage(), y.storage()].map(Bind::Buffer);
+        let [across, down] = plan.workgroups;
+        let workgroups = [across, down, 1];
+        match plan.kernel {
+            Choice::FewRows { x_rows } => {
+                let kind = norm.map_or(0, |norm| if norm.is_rms() { 1 } else { 2 });
+                let parameters = norm.map_or(product.bias, GpuNorm::parameters);
+                self.dispatch(&Dispatch {
+                    kernel: &FEW_ROWS,
+                    constants: &[format, code, gate, ("X_ROWS", x_rows), ("NORM", kind)],
+                    uniforms: &uniforms,
+                    bindings: &[words, scales, bias, x, Bind::Buffer(parameters), y],
+                    workgroups,
+                });
+            }
+            Choice::Tiled { rows_each } => self.dispatch(&Dispatch {
+                kernel: &TILED,
+                constants: &[format, code, gate, ("ROWS_EACH", rows_each)],
+                uniforms: &uniforms,
+                bindings: &[words, scales, bias, x, y],
+                workgroups,
+            }),
+        }
     }
 
     /// Records `y = finish(norm(x) · Wᵀ + b)`, in as few calls as the kernels allow.
@@ -242,17 +225,10 @@ impl Gpu {
             }
             return self.record_fault(mismatch("linear", expected, got));
         }
-        let shape = |matrix: &Matrix, outputs| Shape {
-            rows: x.rows(),
-            outputs,
-            in_features: matrix.columns,
-            format: matrix.format,
-        };
         let all = |takes: fn(Choice) -> bool| {
-            let pieces = weights.matrices.iter().flat_map(|(_, matrix)| {
-                matrix.pieces.iter().map(move |piece| shape(matrix, piece.rows))
-            });
-            pieces.into_iter().all(|shape| takes(plan(shape, &self.limits()).kernel))
+            let pieces = weights.matrices.iter().flat_map(|(_, matrix)| &matrix.pieces);
+            let shapes = pieces.map(|piece| Shape { rows: x.rows(), outputs: piece.rows });
+            shapes.into_iter().all(|shape| takes(plan(shape, &self.limits()).kernel))
         };
         if let (Some(norm), false) = (norm, all(Choice::takes_norm)) {
             let x = self.normalized(x, norm);

@@ -3,6 +3,8 @@
 pub mod cpu;
 #[cfg(feature = "gpu")]
 pub mod gpu;
+#[cfg(feature = "gpu")]
+mod gpu_plan;
 
 use super::{ActivationQuant, LinearPart, Multiplier, Stored, Weights};
 use crate::backend::cpu::gemm::MAX_IN_FEATURES;

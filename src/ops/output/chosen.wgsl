@@ -12,8 +12,8 @@ struct Arguments {
 }
 
 @group(0) @binding(0) var<uniform> arguments: Arguments;
-@group(0) @binding(1) var<storage, read> words: array<u32>;
-@group(0) @binding(2) var<storage, read> scales: array<f32>;
+@group(0) @binding(1) var<storage, read> words: array<vec4u>;
+@group(0) @binding(2) var<storage, read> scales: array<u32>;
 @group(0) @binding(3) var<storage, read> bias: array<f32>;
 @group(0) @binding(4) var<storage, read> ids: array<u32>;
 @group(0) @binding(5) var<storage, read> x: array<f32>;
@@ -30,11 +30,18 @@ fn multiply(
   let id = ids[index % arguments.candidates];
   let row = id - arguments.first_table_row;
   if (id < arguments.first_table_row || row >= arguments.table_rows) { return; }
-  let stride = words_of_row(arguments.columns);
-  let source = (arguments.first_row + index / arguments.candidates) * arguments.columns;
+  let columns = arguments.columns;
+  let source = (arguments.first_row + index / arguments.candidates) * columns;
   var sum = 0.0;
-  for (var k = 0u; k < arguments.columns; k++) {
-    sum += x[source + k] * unscaled(row, k, stride);
+  for (var v = 0u; v < vectors_of_row(columns); v++) {
+    let vector = vector_at(row, v, columns);
+    for (var q = 0u; q < quads_of_vector(); q++) {
+      let weights = quad_of(vector, q);
+      let first = 4u * (v * quads_of_vector() + q);
+      for (var i = 0u; i < min(columns - min(first, columns), 4u); i++) {
+        sum += x[source + first + i] * weights[i];
+      }
+    }
   }
-  y[index] = sum * row_scale(row) + bias[id];
+  y[index] = sum + bias[id];
 }

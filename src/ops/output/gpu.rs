@@ -116,7 +116,7 @@ impl Gpu {
         for piece in &matrix.pieces {
             self.dispatch(&Dispatch {
                 kernel: &CHOSEN,
-                constants: &[("FORMAT", matrix.format as u32)],
+                constants: &[("FORMAT", matrix.format.code())],
                 uniforms: &[
                     rows.len() as u32,
                     rows.start as u32,
