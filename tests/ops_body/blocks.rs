@@ -28,7 +28,12 @@ fn blocks(random: &mut Random, kind: BlockType, count: usize) -> Vec<u8> {
     bytes
 }
 
-fn weights(random: &mut Random, kind: BlockType, rows: usize, columns: usize) -> Weights<'static> {
+pub(super) fn weights(
+    random: &mut Random,
+    kind: BlockType,
+    rows: usize,
+    columns: usize,
+) -> Weights<'static> {
     Weights::Blocks { kind, bytes: blocks(random, kind, rows * columns / kind.values()).into() }
 }
 

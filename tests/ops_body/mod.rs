@@ -13,6 +13,8 @@ pub mod gpu;
 mod heads;
 mod linear;
 mod output;
+#[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
+pub mod products;
 mod rows;
 mod tensors;
 
