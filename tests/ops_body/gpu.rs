@@ -1,5 +1,7 @@
 //! The same checks on a GPU, if a test gave one: each run beside the CPU's float32 path.
 
+#![allow(dead_code)] // tests/ops_parity.rs has this body too, and runs it on the CPU alone
+
 use super::{ONLY_FLOATS, Run, now};
 use multihead::backend::cpu::Cpu;
 use multihead::backend::gpu::{Gpu, Request};

@@ -1,5 +1,7 @@
 //! Products in every format, of few rows and of many, normalised and gated, on a GPU alone: whole, and in pieces.
 
+#![allow(dead_code)] // tests/ops_parity.rs has this body too, and runs it on the CPU alone
+
 use super::blocks::weights;
 use super::{Random, Run, gpu, read};
 use multihead::backend::cpu::blocks::{BlockType, f16_to_f32, f32_to_f16};

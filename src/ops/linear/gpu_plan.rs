@@ -73,8 +73,8 @@ pub fn plan(shape: Shape, limits: &Limits) -> Plan {
     let across = outputs.div_ceil(TILED_OUTPUTS);
     let tiles = |each: usize| across.saturating_mul(rows.div_ceil(16 * each));
     let rows_each = match rows {
-        ..=16 => 1,
-        ..=32 => 2,
+        ..17 => 1,
+        17..33 => 2,
         _ => 4,
     };
     // A tile half as high reads the matrix twice as often, but on processors that had nothing to do.
