@@ -7,6 +7,7 @@ use crate::stack::{DecoderState, Encoded, EncoderDecoder, SourceRows};
 use std::{ops::Range, sync::Arc};
 
 /// Steps that are taken before what they chose is read, where that takes long.
+#[cfg(feature = "gpu")]
 const AHEAD: usize = 8;
 
 /// One source.
@@ -124,9 +125,13 @@ impl<O: Ops> Search<O> {
         ops: &mut O,
         model: &EncoderDecoder<O>,
     ) -> Result<Vec<(usize, Vec<Hypothesis>)>> {
-        let is_greedy = || self.sources.iter().all(|source| source.beam.is_greedy());
-        if O::READS_LATE && !self.with_alignment && is_greedy() {
-            return self.step_ahead(ops, model).await;
+        // What may wait there is part of this function's state, and would stay in modules that never do.
+        #[cfg(feature = "gpu")]
+        {
+            let is_greedy = || self.sources.iter().all(|source| source.beam.is_greedy());
+            if O::READS_LATE && !self.with_alignment && is_greedy() {
+                return self.step_ahead(ops, model).await;
+            }
         }
         let Self { state, encoded, sources, with_alignment, room, .. } = self;
         room.begin(sources);
@@ -170,6 +175,7 @@ impl<O: Ops> Search<O> {
 
     /// Several steps of beams of one where what is read comes late: each step's tokens are chosen on the device, read there
     /// as the next one's, and are known at once. What is chosen after a translation's end is not looked at.
+    #[cfg(feature = "gpu")]
     async fn step_ahead(
         &mut self,
         ops: &mut O,

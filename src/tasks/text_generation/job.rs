@@ -4,7 +4,9 @@ use super::model::TextModel;
 use super::session::{Session, Shared};
 use crate::error::{Error, Result};
 use crate::generate::{Sampler, SamplingOptions, StopStrings};
-use crate::ops::{Choices, Ops};
+#[cfg(feature = "gpu")]
+use crate::ops::Choices;
+use crate::ops::Ops;
 use crate::text::tokenizer::TextStream;
 use std::{ops::Range, rc::Rc};
 
@@ -12,6 +14,7 @@ use std::{ops::Range, rc::Rc};
 const CHUNK: usize = 64;
 
 /// Tokens chosen before they are read back, where that takes long.
+#[cfg(feature = "gpu")]
 const AHEAD: usize = 8;
 
 /// How to go on after a prompt.
@@ -161,6 +164,8 @@ impl<O: Ops> GenerationJob<O> {
         if self.finished.is_some() {
             return Ok(());
         }
+        // What may wait there is part of this function's state, and would stay in modules that never do.
+        #[cfg(feature = "gpu")]
         if O::READS_LATE && self.sampler.is_greedy() && !self.options.logprobs {
             return self.step_ahead().await;
         }
@@ -214,6 +219,7 @@ impl<O: Ops> GenerationJob<O> {
     /// [`GenerationJob::step`] of greedy decoding where what is read comes late: several tokens are chosen on the device,
     /// each read as the next step's, and are known at once. What was read past the end of the text is forgotten by the
     /// next that reads.
+    #[cfg(feature = "gpu")]
     async fn step_ahead(&mut self) -> Result<()> {
         let mut taken = self.memory.take()?;
         let Some((ops, continuation)) = taken.parts() else { return Ok(()) };

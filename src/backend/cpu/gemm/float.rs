@@ -1,6 +1,6 @@
 //! Float32 products with blocks of eight columns, made for one call.
 
-use super::{Eight, Floats, Output, Tile, for_each_tile};
+use super::{Eight, Floats, Output, Sweep, Tile};
 use crate::backend::cpu::lanes::Lanes;
 
 /// `input · Wᵀ + b` with `blocks` packed as `[out_features / 8, in_features, 8]` and one `bias` entry a block.
@@ -17,7 +17,14 @@ pub fn multiply_float<L: Lanes>(
         return debug_assert!(false, "input smaller than the product");
     }
     let tiles = FloatTiles { input, in_features, blocks };
-    for_each_tile::<L>(&tiles, rows, out_features, bias, output);
+    let mut sweep = Sweep { out_features, bias, output };
+    // One block at a time: callers have one.
+    match rows % 4 {
+        0 => sweep.rows::<L, 0, 1>(&tiles, rows),
+        1 => sweep.rows::<L, 1, 1>(&tiles, rows),
+        2 => sweep.rows::<L, 2, 1>(&tiles, rows),
+        _ => sweep.rows::<L, 3, 1>(&tiles, rows),
+    }
 }
 
 struct FloatTiles<'a> {

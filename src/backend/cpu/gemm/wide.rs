@@ -86,7 +86,6 @@ impl WideTiles<'_> {
     #[inline(always)]
     fn all<L: Lanes>(&self, rows: usize, sweep: &mut Sweep<'_, '_>) {
         match rows / 2 {
-            // Translation has no float32 products that matter.
             _ if !cfg!(feature = "encoder") => self.rows::<L, 1>(rows, sweep),
             24.. => self.rows::<L, 1>(rows, sweep),
             12..24 => self.rows::<L, 2>(rows, sweep),
@@ -107,7 +106,8 @@ impl WideTiles<'_> {
         let mut parts = ahead.chunks_exact((S * n).max(1));
         for row in (0..rows / 2 * 2).step_by(2) {
             let inputs = [self.input_row(row), self.input_row(row + 1)];
-            let sums = match parts.next() {
+            // Translation has no float32 products that matter.
+            let sums = match parts.next().filter(|_| cfg!(feature = "encoder")) {
                 Some(part) => sums_and_fetch::<L, S>(inputs, weights, part),
                 None => sums::<L>(inputs, weights),
             };
@@ -130,19 +130,19 @@ impl WideTiles<'_> {
         if block.is_some_and(|block| sweep.finish_whole::<L, R, WIDE>(row, block, &sums)) {
             return;
         }
-        self.finish_parts::<L, R>(row, sums, sweep);
+        self.finish_parts::<L>(row, &sums, sweep);
     }
 
     /// Of a wide block that the output has a part of.
     #[inline(never)]
-    fn finish_parts<L: Lanes, const R: usize>(
+    fn finish_parts<L: Lanes>(
         &self,
         row: usize,
-        sums: [[[L::F32; 2]; WIDE]; R],
+        sums: &[[[L::F32; 2]; WIDE]],
         sweep: &mut Sweep<'_, '_>,
     ) {
-        for (r, sums) in sums.into_iter().enumerate() {
-            for (b, sums) in sums.into_iter().enumerate() {
+        for (r, sums) in sums.iter().enumerate() {
+            for (b, &sums) in sums.iter().enumerate() {
                 let block = (self.wide * WIDE + b).checked_sub(self.first);
                 if let Some(block) = block.filter(|block| *block < sweep.bias.len()) {
                     sweep.finish::<L>(row + r, block, sums);
