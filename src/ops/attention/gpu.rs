@@ -8,7 +8,11 @@ use crate::ops::linear::mismatch;
 /// A workgroup a query row and head.
 pub static PLAIN: Kernel = Kernel {
     name: "attention/plain",
-    sources: &[include_str!("arguments.wgsl"), include_str!("plain.wgsl")],
+    sources: &[
+        include_str!("../lanes.wgsl"),
+        include_str!("arguments.wgsl"),
+        include_str!("plain.wgsl"),
+    ],
     entry: "attend",
     bindings: &[Access::Read, Access::Read, Access::Read, Access::Data, Access::Write],
 };

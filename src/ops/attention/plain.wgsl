@@ -3,13 +3,11 @@
 
 @group(0) @binding(5) var<storage, read_write> y: array<f32>;
 
-const LANES = 64u;
 // Elements of a head a lane has: heads of up to 256.
 const EACH = 4u;
 
 var<workgroup> query: array<f32, 256>;
 var<workgroup> probs: array<f32, LANES>;
-var<workgroup> shares: array<f32, LANES>;
 
 fn max_of_lanes(value: f32, lane: u32) -> f32 {
   workgroupBarrier();
@@ -17,17 +15,6 @@ fn max_of_lanes(value: f32, lane: u32) -> f32 {
   workgroupBarrier();
   for (var half = LANES / 2u; half > 0u; half /= 2u) {
     if (lane < half) { shares[lane] = max(shares[lane], shares[lane + half]); }
-    workgroupBarrier();
-  }
-  return shares[0];
-}
-
-fn sum_of_lanes(value: f32, lane: u32) -> f32 {
-  workgroupBarrier();
-  shares[lane] = value;
-  workgroupBarrier();
-  for (var half = LANES / 2u; half > 0u; half /= 2u) {
-    if (lane < half) { shares[lane] += shares[lane + half]; }
     workgroupBarrier();
   }
   return shares[0];

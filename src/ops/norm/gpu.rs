@@ -9,7 +9,12 @@ use crate::ops::{NormKind, NormSource};
 /// Rows overwritten.
 pub static IN_PLACE: Kernel = Kernel {
     name: "norm/in place",
-    sources: &[include_str!("in_place.wgsl"), include_str!("norm.wgsl")],
+    sources: &[
+        include_str!("../lanes.wgsl"),
+        include_str!("moments.wgsl"),
+        include_str!("in_place.wgsl"),
+        include_str!("norm.wgsl"),
+    ],
     entry: "normalize",
     bindings: &[Access::Read, Access::Write],
 };
@@ -17,7 +22,12 @@ pub static IN_PLACE: Kernel = Kernel {
 /// Rows written elsewhere.
 pub static APART: Kernel = Kernel {
     name: "norm/apart",
-    sources: &[include_str!("apart.wgsl"), include_str!("norm.wgsl")],
+    sources: &[
+        include_str!("../lanes.wgsl"),
+        include_str!("moments.wgsl"),
+        include_str!("apart.wgsl"),
+        include_str!("norm.wgsl"),
+    ],
     entry: "normalize",
     bindings: &[Access::Read, Access::Read, Access::Write],
 };

@@ -8,7 +8,11 @@ use std::cell::RefCell;
 /// Heads prepared in place.
 pub static HEADS: Kernel = Kernel {
     name: "rotary/heads",
-    sources: &[include_str!("heads.wgsl")],
+    sources: &[
+        include_str!("../lanes.wgsl"),
+        include_str!("../norm/moments.wgsl"),
+        include_str!("heads.wgsl"),
+    ],
     entry: "prepare_heads",
     bindings: &[Access::Read, Access::Read, Access::Read, Access::Data, Access::Write],
 };

@@ -14,7 +14,6 @@ struct Arguments {
 }
 
 override HAS_NORMS: u32 = 0u;
-override RMS: u32 = 0u;
 // 0: no rotation, 1: elements 2i and 2i + 1, 2: elements i and i + pairs
 override ROTATION: u32 = 0u;
 
@@ -25,18 +24,7 @@ override ROTATION: u32 = 0u;
 @group(0) @binding(4) var<storage, read> positions: array<u32>;
 @group(0) @binding(5) var<storage, read_write> y: array<f32>;
 
-var<workgroup> shares: array<f32, 64>;
-
-fn sum_of_lanes(value: f32, lane: u32) -> f32 {
-  workgroupBarrier();
-  shares[lane] = value;
-  workgroupBarrier();
-  for (var half = 32u; half > 0u; half /= 2u) {
-    if (lane < half) { shares[lane] += shares[lane + half]; }
-    workgroupBarrier();
-  }
-  return shares[0];
-}
+fn input(index: u32) -> f32 { return y[index]; }
 
 @compute @workgroup_size(64)
 fn prepare_heads(
@@ -52,29 +40,17 @@ fn prepare_heads(
   let start = row * arguments.columns + head * width;
   if (HAS_NORMS == 1u) {
     let is_query = head < arguments.num_heads;
-    var mean = 0.0;
-    if (RMS == 0u) {
-      var sum = 0.0;
-      for (var c = lane; c < width; c += 64u) { sum += y[start + c]; }
-      mean = sum_of_lanes(sum, lane) / f32(width);
-    }
-    var squares = 0.0;
-    for (var c = lane; c < width; c += 64u) {
-      let centred = y[start + c] - mean;
-      squares += centred * centred;
-    }
     let eps = select(arguments.k_eps, arguments.q_eps, is_query);
-    let variance = sum_of_lanes(squares, lane) / f32(width);
-    let inverse = 1.0 / sqrt(max(variance + eps, 1e-37));
-    for (var c = lane; c < width; c += 64u) {
+    let found = moments(start, width, eps, lane);
+    for (var c = lane; c < width; c += LANES) {
       let scale = select(k_norm[c], q_norm[c], is_query);
       let bias = select(k_norm[width + c], q_norm[width + c], is_query);
-      y[start + c] = (y[start + c] - mean) * inverse * scale + bias;
+      y[start + c] = (y[start + c] - found.x) * found.y * scale + bias;
     }
     storageBarrier();
   }
   if (ROTATION != 0u) {
-    for (var i = lane; i < arguments.pairs; i += 64u) {
+    for (var i = lane; i < arguments.pairs; i += LANES) {
       let first = start + select(i, 2u * i, ROTATION == 1u);
       let second = select(first + arguments.pairs, first + 1u, ROTATION == 1u);
       let at = 2u * (positions[row] * arguments.pairs + i);
