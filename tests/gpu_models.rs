@@ -6,7 +6,7 @@
 mod support;
 
 use multihead::backend::cpu::Cpu;
-use multihead::backend::gpu::{Counts, Gpu, Request};
+use multihead::backend::gpu::Counts;
 use multihead::formats::marian::MarianFile;
 use multihead::generate::{BeamOptions, Search, SearchInput};
 use multihead::model::arch;
@@ -18,17 +18,7 @@ use multihead::text::sentencepiece::SentencePiece;
 use pollster::block_on;
 use std::rc::Rc;
 use std::time::Instant;
-use support::{encoders, file, fixture, flores, json, model_file, models};
-
-fn device() -> Option<Gpu> {
-    match block_on(Gpu::request(Request { software: true, ..Default::default() })) {
-        Ok(gpu) => Some(gpu),
-        Err(error) => {
-            println!("skipped: no adapter ({error})");
-            None
-        }
-    }
-}
+use support::{encoders, file, fixture, flores, gpu::device, json, model_file, models};
 
 /// What came between two counts.
 fn between(before: Counts, after: Counts) -> Counts {
@@ -45,7 +35,7 @@ fn between(before: Counts, after: Counts) -> Counts {
 
 #[test]
 fn answers_begin_as_transformers_says() {
-    let Some(gpu) = device() else { return };
+    let Some(gpu) = device(None) else { return };
     let path = model_file("smollm2-135m-instruct", |name| name.ends_with(".gguf"));
     let options =
         text_generation::LoadOptions { precision: Precision::Float32, kv_cache: KvCache::Float };
@@ -84,7 +74,7 @@ fn answers_begin_as_transformers_says() {
 
 #[test]
 fn vectors_are_those_of_transformers() {
-    let Some(gpu) = device() else { return };
+    let Some(gpu) = device(None) else { return };
     let folder = encoders::folder(&models().join("all-minilm-l6-v2"));
     let options = encoding::LoadOptions { precision: Precision::Float32 };
     let model = Rc::new(EncodingModel::load(gpu.clone(), folder, options).unwrap());
@@ -152,7 +142,7 @@ fn translations<O: Ops>(mut ops: O, lines: &[String], after: impl Fn()) -> Vec<S
 
 #[test]
 fn translations_are_those_of_the_float_path() {
-    let (Some(gpu), Some(lines)) = (device(), flores("dev.en")) else { return };
+    let (Some(gpu), Some(lines)) = (device(None), flores("dev.en")) else { return };
     let lines = &lines[..12];
     let want = translations(Cpu::<multihead::backend::cpu::lanes::Native>::new(), lines, || ());
     let start = Instant::now();

@@ -5,7 +5,6 @@
 mod support;
 
 use multihead::backend::cpu::{Cpu, lanes::Native};
-use multihead::backend::gpu::{Gpu, Request};
 use multihead::error::{Error, Result};
 use multihead::formats::{gguf::GgufFile, marian::MarianFile};
 use multihead::model::arch;
@@ -14,21 +13,10 @@ use multihead::stack::{Decoder, EncoderDecoder, Precision};
 use multihead::tasks::encoding::{Answer, EmbeddingOptions, EncodingModel, LoadOptions};
 use pollster::block_on;
 use std::rc::Rc;
-use support::{encoders, file, fixture, json};
+use support::{encoders, file, fixture, gpu::device, json};
 
 /// Of a logit or a vector's element, relative to the largest.
 const TOLERANCE: f32 = 1e-4;
-
-/// The software adapter, or `None`, said loudly.
-fn device(max_binding: Option<u64>) -> Option<Gpu> {
-    match block_on(Gpu::request(Request { software: true, max_binding })) {
-        Ok(gpu) => Some(gpu),
-        Err(error) => {
-            println!("skipped: no adapter ({error})");
-            None
-        }
-    }
-}
 
 fn difference(got: &[f32], want: &[f32]) -> f32 {
     assert_eq!(got.len(), want.len());

@@ -2,6 +2,8 @@
 #![allow(dead_code)] // each test file uses its part
 
 pub mod encoders;
+#[cfg(feature = "gpu")]
+pub mod gpu;
 
 use multihead::backend::cpu::Cpu;
 use multihead::formats::{MemoryFile, gguf::GgufFile, marian::MarianFile};
