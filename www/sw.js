@@ -59,8 +59,17 @@ worker.addEventListener('message', (/** @type {ClientMessageEvent} */ event) => 
   else if (kind === 'loaded') event.waitUntil(loaded(source, urls));
 });
 
+/** Visits are kept one after the other: each deletes what those before it had. */
+let keeping = Promise.resolve();
+
 /** @param {Client} client @param {string[]} urls */
-async function loaded(client, urls) {
+function loaded(client, urls) {
+  keeping = keeping.then(() => keepAndTell(client, urls));
+  return keeping;
+}
+
+/** @param {Client} client @param {string[]} urls */
+async function keepAndTell(client, urls) {
   try {
     await keep(client.id, urls);
     client.postMessage({ kind: 'kept' });
@@ -203,15 +212,20 @@ async function keep(clientId, urls) {
   }
   // Workers have their pages' sets. Firefox would ask each of them, and a thread that waits for work does not answer.
   const open = await worker.clients.matchAll({ includeUncontrolled: true, type: 'window' });
-  const used = await change((state) => {
+  await change((state) => {
     state.current = set;
-    const sets = new Set([set, ...open.flatMap(({ id }) => state.clients[id] ?? [])]);
+    // A page that was asked for last may not be open yet.
+    const sets = new Set([set, state.newest, ...open.flatMap(({ id }) => state.clients[id] ?? [])]);
     state.clients = Object.fromEntries(Object.entries(state.clients).filter(([, one]) => sets.has(one)));
-    return sets;
   });
   // The sets before this one stay while a later start of this worker would look for them.
   if (unwritten !== undefined) throw unwritten;
-  for (const name of await caches.keys()) {
+  const names = await caches.keys();
+  // Asked after the names: a set that has begun since is not among them, and one of them that a page has, is in use.
+  const used = await change(
+    ({ current, newest, clients }) => new Set([current, newest, ...Object.values(clients)]),
+  );
+  for (const name of names) {
     if (name.startsWith(SET) && !used.has(name)) await caches.delete(name);
   }
 }
