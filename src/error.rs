@@ -122,7 +122,10 @@ impl Error {
             #[cfg(feature = "gpu")]
             Error::DeviceLost { .. } => "device-lost",
             #[cfg(feature = "gpu")]
-            Error::NoGpu { .. } | Error::Gpu { .. } => "internal",
+            // The package computes on the CPU then, and no caller meets it.
+            Error::NoGpu { .. } => "gpu-unavailable",
+            #[cfg(feature = "gpu")]
+            Error::Gpu { .. } => "internal",
             Error::Internal { .. } => "internal",
         }
     }

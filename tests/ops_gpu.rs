@@ -6,27 +6,30 @@ mod ops_body;
 
 use multihead::backend::gpu::Request;
 use multihead::ops::KERNELS;
+use ops_body::now;
 use wgpu::naga;
 
 #[test]
 fn every_op_gives_the_float32_path_of_the_cpu() {
-    let Some(gpu) = ops_body::gpu::device(Request { software: true, ..Default::default() }) else {
-        return;
-    };
+    let request = Request { software: true, ..Default::default() };
+    let announce = |line: &str| println!("{line}");
+    let Some(gpu) = now(ops_body::gpu::device(request, announce)) else { return };
     ops_body::gpu::also_on(gpu.clone());
-    ops_body::check_all(|_| ());
-    ops_body::gpu::check_the_rest(&mut gpu.clone());
-    ops_body::products::check(&[1, 2, 3, 7, 9, 20, 70, 200], &[2, 34, 130, 64, 66], 256);
-    ops_body::gpu::report("products in every format");
+    now(ops_body::check_all(announce));
+    now(ops_body::gpu::check_the_rest(&mut gpu.clone()));
+    let report = |name| ops_body::gpu::report(name).into_iter().for_each(|line| announce(&line));
+    let outputs = [2, 34, 130, 64, 66];
+    now(ops_body::products::check(&[1, 2, 3, 7, 9, 20, 70, 200], &outputs, 256));
+    report("products in every format");
     // The square matrix of float32 has 16 MiB; of 32 KiB every format has more.
     for (max_binding, rows, outputs, columns) in
         [(8 << 20, &[2][..], 34, 2048), (32 << 10, &[1, 5, 20], 300, 256)]
     {
         let request = Request { software: true, max_binding: Some(max_binding) };
-        let small = ops_body::gpu::device(request).unwrap();
-        ops_body::gpu::also_on(small);
-        ops_body::products::check(rows, &[outputs], columns);
-        ops_body::gpu::report("products in pieces");
+        let small = now(ops_body::gpu::device(request, announce)).unwrap();
+        ops_body::gpu::also_on(small, 1);
+        now(ops_body::products::check(rows, &[outputs], columns));
+        report("products in pieces");
     }
     let counts = gpu.counts();
     println!("{counts:?}");

@@ -4,3 +4,6 @@
 pub mod encoding;
 pub mod text_generation;
 pub mod translation;
+
+#[cfg(feature = "gpu")]
+pub use crate::backend::gpu::{Gpu, Request as GpuRequest};

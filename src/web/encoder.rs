@@ -2,14 +2,14 @@
 
 use super::blob_file::file;
 use super::clock::now;
+use super::device::{Device, device};
 use super::error::{invalid, set, to_js};
 use super::options::{EncoderCall, encoder_call, load_precision};
-use super::threads::pool;
 use super::token::{span, token};
 use crate::formats::ByteSource;
 use crate::tasks::encoding::{
-    self as task, Answer, Cpu, Embedded, Entity, Filled, Label, MaskFill, ModelFolder, Piece,
-    Precision, Task,
+    self as task, Answer, Embedded, Entity, Filled, Label, MaskFill, ModelFolder, Piece, Precision,
+    Task,
 };
 use crate::text::utf16::Utf16Index;
 use js_sys::{Array, Float32Array, Object, Reflect};
@@ -19,7 +19,7 @@ use wasm_bindgen::{JsValue, prelude::wasm_bindgen};
 /// A loaded encoder.
 #[wasm_bindgen]
 pub struct EncoderModel {
-    model: Rc<task::EncodingModel<Cpu>>,
+    model: Rc<task::EncodingModel<Device>>,
 }
 
 #[wasm_bindgen]
@@ -43,7 +43,7 @@ impl EncoderModel {
             }
         }
         let folder = ModelFolder::new(all);
-        let model = task::EncodingModel::load(Cpu::with_pool(pool()), folder, options);
+        let model = task::EncodingModel::load(device()?, folder, options);
         Ok(Self { model: Rc::new(model.map_err(|error| to_js(&error))?) })
     }
 
@@ -124,7 +124,7 @@ impl EncoderModel {
 /// Texts being encoded. Freed, it is aborted.
 #[wasm_bindgen]
 pub struct EncoderJob {
-    job: task::EncodingJob<Cpu>,
+    job: task::EncodingJob<Device>,
     /// Those whose ranges the answer has.
     texts: Vec<String>,
 }

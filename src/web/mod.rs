@@ -4,12 +4,17 @@
 
 mod blob_file;
 mod clock;
+#[cfg(not(feature = "gpu"))]
+mod cpu;
 #[cfg(feature = "encoder")]
 mod encoder;
 mod error;
+#[cfg(feature = "gpu")]
+mod gpu;
 mod options;
 #[cfg(feature = "text")]
 mod text;
+#[cfg(not(feature = "gpu"))]
 mod threads;
 mod token;
 #[cfg(feature = "translation")]
@@ -17,11 +22,19 @@ mod translation;
 
 use wasm_bindgen::prelude::wasm_bindgen;
 
+#[cfg(not(feature = "gpu"))]
+use cpu as device;
+#[cfg(feature = "gpu")]
+use gpu as device;
+
 pub use blob_file::BlobFile;
 #[cfg(feature = "encoder")]
 pub use encoder::{EncoderJob, EncoderModel};
+#[cfg(feature = "gpu")]
+pub use gpu::{gpu_bytes, start_gpu};
 #[cfg(feature = "text")]
 pub use text::{ScoreJob, TextJob, TextModel, TextSession};
+#[cfg(not(feature = "gpu"))]
 pub use threads::{lose_thread, serve_thread};
 #[cfg(feature = "translation")]
 pub use translation::{TranslationJob, TranslationModel};

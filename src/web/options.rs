@@ -1,6 +1,8 @@
 //! Options from JavaScript objects. A name that is not known is an error that names it.
 
 use super::error::invalid;
+#[cfg(feature = "gpu")]
+use crate::tasks::GpuRequest;
 #[cfg(feature = "encoder")]
 use crate::tasks::encoding::{EmbeddingOptions, Pooling, TooLong};
 #[cfg(feature = "text")]
@@ -10,6 +12,29 @@ use crate::tasks::translation::DecodingOptions;
 use crate::tasks::translation::Precision;
 use js_sys::{Array, Object};
 use wasm_bindgen::{JsCast, JsValue};
+
+/// `{ software, maxBinding }`.
+#[cfg(feature = "gpu")]
+pub fn gpu_request(options: &JsValue) -> Result<GpuRequest, JsValue> {
+    let mut request = GpuRequest::default();
+    each(options, |name, value| {
+        match name {
+            "software" => {
+                let software = value.as_bool();
+                request.software =
+                    software.ok_or_else(|| invalid(name, "true or false expected"))?;
+            }
+            "maxBinding" => match value.as_f64().filter(|bytes| *bytes >= 1.0) {
+                // Floats become the nearest integer that there is.
+                Some(bytes) => request.max_binding = Some(bytes as u64),
+                None => return Err(invalid(name, "a number of bytes expected")),
+            },
+            _ => return Err(invalid(name, "no such option; there are software, maxBinding")),
+        }
+        Ok(())
+    })?;
+    Ok(request)
+}
 
 /// `{ precision }`.
 #[cfg(any(feature = "translation", feature = "encoder"))]

@@ -3,12 +3,12 @@
 
 use super::blob_file::file;
 use super::clock::now;
+use super::device::{Device, device};
 use super::error::{invalid, set, to_js};
 use super::options::{generation_options, text_load_options};
-use super::threads::pool;
 use super::token::token;
 use crate::tasks::text_generation::{
-    self as task, Completed, Cpu, FinishReason, KvCache, Part, Precision,
+    self as task, Completed, FinishReason, KvCache, Part, Precision,
 };
 use crate::text::utf16::Utf16Index;
 use js_sys::{Array, Float32Array, Object};
@@ -18,7 +18,7 @@ use wasm_bindgen::{JsCast, JsValue, prelude::wasm_bindgen};
 /// A loaded language model.
 #[wasm_bindgen]
 pub struct TextModel {
-    model: Rc<task::TextModel<Cpu>>,
+    model: Rc<task::TextModel<Device>>,
 }
 
 #[wasm_bindgen]
@@ -32,7 +32,7 @@ impl TextModel {
         let source =
             file(files, "model")?.ok_or_else(|| invalid("model", "there is no model file"))?;
         let options = text_load_options(options)?;
-        let model = task::TextModel::load(Cpu::with_pool(pool()), source, options);
+        let model = task::TextModel::load(device()?, source, options);
         Ok(Self { model: Rc::new(model.map_err(|error| to_js(&error))?) })
     }
 
@@ -131,7 +131,7 @@ impl TextModel {
 /// What one conversation has read.
 #[wasm_bindgen]
 pub struct TextSession {
-    session: task::Session<Cpu>,
+    session: task::Session<Device>,
 }
 
 #[wasm_bindgen]
@@ -159,7 +159,7 @@ impl TextSession {
 /// A generation under way. Freed, it is aborted; its session keeps what was read.
 #[wasm_bindgen]
 pub struct TextJob {
-    job: task::GenerationJob<Cpu>,
+    job: task::GenerationJob<Device>,
     prompt_ms: f64,
     new_ms: f64,
 }
@@ -240,7 +240,7 @@ fn completion_object(completed: &Completed, prompt_ms: f64, new_ms: f64) -> Obje
 /// A text being scored. Freed, it is aborted.
 #[wasm_bindgen]
 pub struct ScoreJob {
-    job: task::ScoreJob<Cpu>,
+    job: task::ScoreJob<Device>,
     tokens: Array,
 }
 

@@ -2,12 +2,12 @@
 
 use super::blob_file::file;
 use super::clock::now;
+use super::device::{Device, device};
 use super::error::{invalid, set, to_js};
 use super::options::{decoding_options, load_precision};
-use super::threads::pool;
 use super::token::{span, token};
 use crate::error::Error;
-use crate::tasks::translation::{self as task, Cpu, Precision};
+use crate::tasks::translation::{self as task, Precision};
 use crate::text::utf16::Utf16Index;
 use js_sys::{Array, Float32Array, Object};
 use std::rc::Rc;
@@ -28,7 +28,7 @@ fn reserve_working_memory() {
 /// A loaded translation model.
 #[wasm_bindgen]
 pub struct TranslationModel {
-    translator: Rc<task::Translator<Cpu>>,
+    translator: Rc<task::Translator<Device>>,
 }
 
 #[wasm_bindgen]
@@ -50,7 +50,7 @@ impl TranslationModel {
             shortlist: file(files, "shortlist")?,
         };
         let options = task::LoadOptions { precision: load_precision(options)? };
-        let translator = task::Translator::load(Cpu::with_pool(pool()), files, options);
+        let translator = task::Translator::load(device()?, files, options);
         let translator = Rc::new(translator.map_err(|error| to_js(&error))?);
         reserve_working_memory();
         Ok(Self { translator })
@@ -105,8 +105,8 @@ pub struct TranslationJob {
 }
 
 enum Work {
-    Translation(task::TranslationJob<Cpu>),
-    Alignment(task::AlignmentJob<Cpu>),
+    Translation(task::TranslationJob<Device>),
+    Alignment(task::AlignmentJob<Device>),
 }
 
 impl Work {

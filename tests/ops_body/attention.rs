@@ -71,7 +71,7 @@ impl Attend {
 }
 
 impl Run for Attend {
-    fn run<O: Ops>(&self, ops: &mut O) -> Vec<f32> {
+    async fn run<O: Ops>(&self, ops: &mut O) -> Vec<f32> {
         let q = ops.upload(self.q.len() / self.q_columns, self.q_columns, &self.q);
         let kv: Vec<_> = self
             .kv
@@ -83,15 +83,15 @@ impl Run for Attend {
         let (y, weights) =
             self.with_args(&q, kv, relative.as_ref(), |args| ops.attention(args).unwrap());
         assert_eq!(weights.is_some(), !self.weights_of.is_empty());
-        let mut out = read(ops, &y).unwrap();
+        let mut out = read(ops, &y).await.unwrap();
         if let Some(weights) = weights {
-            out.extend(read(ops, &weights).unwrap());
+            out.extend(read(ops, &weights).await.unwrap());
         }
         out
     }
 }
 
-pub fn by_hand() {
+pub async fn by_hand() {
     // Scores 0 and ln 3 (scale 1): probs 1/4 and 3/4; values 4 and 8 → 7.
     let mut attend = Attend {
         q: vec![1.0],
@@ -118,26 +118,26 @@ pub fn by_hand() {
         weights_of: vec![0],
         ..attend
     };
-    assert_close(&run_all(&relative, "by hand"), &[7.0, 0.25, 0.75], 1e-6, "by hand");
+    assert_close(&run_all(&relative, "by hand").await, &[7.0, 0.25, 0.75], 1e-6, "by hand");
     attend = Attend { kv: vec![vec![0.0, 4.0, 1.098_612_3, 8.0]], relative: None, ..relative };
-    assert_close(&run_all(&attend, "by hand"), &[7.0, 0.25, 0.75], 1e-6, "by hand");
+    assert_close(&run_all(&attend, "by hand").await, &[7.0, 0.25, 0.75], 1e-6, "by hand");
     // Far from 0 it is the same, though exp of the scores themselves would overflow or vanish.
     for offset in [500.0, -500.0] {
         attend.kv = vec![vec![offset, 4.0, offset + 1.098_612_3, 8.0]];
-        assert_close(&run_all(&attend, "far from 0"), &[7.0, 0.25, 0.75], 1e-5, "far from 0");
+        assert_close(&run_all(&attend, "far from 0").await, &[7.0, 0.25, 0.75], 1e-5, "far from 0");
     }
     // The first of two positions sees only itself.
     let causal = Attend { mask: Mask::Causal, ..attend };
-    assert_eq!(run_all(&causal, "by hand"), [4.0, 1.0, 0.0]);
+    assert_eq!(run_all(&causal, "by hand").await, [4.0, 1.0, 0.0]);
     // The second of two positions, which sees one key, sees only itself.
     let segments = vec![AttentionSegment { query_rows: 0..1, kv: 0, kv_rows: 0..2, past_len: 1 }];
     let window = Attend { mask: Mask::Window(1), segments: segments.clone(), ..causal };
-    assert_eq!(run_all(&window, "by hand"), [8.0, 0.0, 1.0]);
+    assert_eq!(run_all(&window, "by hand").await, [8.0, 0.0, 1.0]);
     // Scores 0 and 1000, capped: 0 and ln 3 · tanh(…) = ln 3.
     let kv = vec![vec![0.0, 4.0, 1000.0, 8.0]];
     let capped =
         Attend { score_cap: Some(1.098_612_3), mask: Mask::Causal, kv, segments, ..window };
-    assert_close(&run_all(&capped, "by hand"), &[7.0, 0.25, 0.75], 1e-6, "by hand");
+    assert_close(&run_all(&capped, "by hand").await, &[7.0, 0.25, 0.75], 1e-6, "by hand");
 }
 
 fn random_call(random: &mut Random, sequences: usize, decoding: bool) -> Attend {
@@ -188,7 +188,7 @@ fn random_call(random: &mut Random, sequences: usize, decoding: bool) -> Attend 
     }
 }
 
-pub fn random_shapes() {
+pub async fn random_shapes() {
     let mut random = Random::new(4);
     for i in 0..60 {
         let call = random_call(&mut random, 1, false);
@@ -196,7 +196,7 @@ pub fn random_shapes() {
             "{i}: {} of {} heads of {}, {:?}, {:?}",
             call.num_heads, call.num_kv_heads, call.head_dim, call.mask, call.segments
         );
-        assert_close(&run_all(&call, &what), &call.reference(), FLOAT_TOLERANCE, &what);
+        assert_close(&run_all(&call, &what).await, &call.reference(), FLOAT_TOLERANCE, &what);
     }
     for mask in [Mask::None, Mask::Causal, Mask::Window(1), Mask::Window(3)] {
         for (query, kv_len) in [(0, 0), (0, 1), (3, 2), (3, 9), (8, 9)] {
@@ -206,12 +206,12 @@ pub fn random_shapes() {
     }
 }
 
-pub fn ragged() {
+pub async fn ragged() {
     let mut random = Random::new(5);
     for i in 0..40 {
         let sequences = random.between(2, 5);
         let call = random_call(&mut random, sequences, i % 2 == 0);
-        let together = run_all(&call, "ragged");
+        let together = run_all(&call, "ragged").await;
         assert_close(&together, &call.reference(), FLOAT_TOLERANCE, "ragged");
         let context_columns = call.num_heads * call.head_dim;
         for segment in &call.segments {
@@ -229,7 +229,7 @@ pub fn ragged() {
                 ..call
             };
             let of_batch = &together[rows.start * context_columns..rows.end * context_columns];
-            assert_eq!(run_all(&alone, "alone"), of_batch, "a sequence alone and in a batch");
+            assert_eq!(run_all(&alone, "alone").await, of_batch, "a sequence alone and in a batch");
         }
     }
 }
@@ -241,7 +241,7 @@ struct Remembered<'a> {
 }
 
 impl Run for Remembered<'_> {
-    fn run<O: Ops>(&self, ops: &mut O) -> Vec<f32> {
+    async fn run<O: Ops>(&self, ops: &mut O) -> Vec<f32> {
         let call = self.call;
         let q = ops.upload(call.q.len() / call.q_columns, call.q_columns, &call.q);
         let mut caches = Vec::new();
@@ -263,8 +263,10 @@ impl Run for Remembered<'_> {
         let relative = call.relative_tensor(ops);
         let (y, weights) =
             call.with_args(&q, kv, relative.as_ref(), |args| ops.attention(args).unwrap());
-        let mut out = read(ops, &y).unwrap();
-        out.extend(weights.map(|weights| read(ops, &weights).unwrap()).unwrap_or_default());
+        let mut out = read(ops, &y).await.unwrap();
+        if let Some(weights) = weights {
+            out.extend(read(ops, &weights).await.unwrap());
+        }
         out
     }
 }
@@ -279,7 +281,7 @@ fn rounded(kv: &[f32], head_dim: usize) -> Vec<f32> {
     kv.chunks(head_dim).flat_map(head).collect()
 }
 
-pub fn remembered() {
+pub async fn remembered() {
     let mut random = Random::new(7);
     for i in 0..40 {
         let mut call = random_call(&mut random, 1 + i % 3, i % 2 == 0);
@@ -293,11 +295,11 @@ pub fn remembered() {
             *kv = random.floats(segment.kv_rows.end * call.kv_columns);
         }
         let what = format!("{i}: heads of {}, {:?}", call.head_dim, call.segments);
-        let want = run_all(&call, &what);
+        let want = run_all(&call, &what).await;
         for kind in [CacheKind::Short, CacheKind::Long] {
-            assert_eq!(run_all(&Remembered { call: &call, kind }, &what), want, "{what}");
+            assert_eq!(run_all(&Remembered { call: &call, kind }, &what).await, want, "{what}");
         }
-        let got = run_all(&Remembered { call: &call, kind: CacheKind::LongInt8 }, &what);
+        let got = run_all(&Remembered { call: &call, kind: CacheKind::LongInt8 }, &what).await;
         let head_dim = call.head_dim;
         call.kv.iter_mut().for_each(|kv| *kv = rounded(kv, head_dim));
         // A step is a quotient here, and there the inverse of a multiplier: what is near the middle may go to either side.
@@ -305,7 +307,7 @@ pub fn remembered() {
     }
 }
 
-pub fn refusals() {
+pub async fn refusals() {
     let mut random = Random::new(6);
     let good = || Attend {
         q: vec![0.0; 12],

@@ -40,7 +40,7 @@ pub(super) fn weights(
 /// Sums of products are added in float32 a group at a time; the reference adds in double precision.
 const TOLERANCE: f32 = 5e-6;
 
-pub fn linear() {
+pub async fn linear() {
     let mut random = Random::new(20);
     for i in 0..54 {
         let kind = BlockType::ALL[i % 9];
@@ -64,7 +64,7 @@ pub fn linear() {
         // Some groups hold what is far from the rest.
         input.iter_mut().step_by(97).for_each(|x| *x *= 40.0);
         let what = format!("{kind:?}, {activation:?}, {rows} rows, {in_features} features");
-        let got = run_all(&Project { input: &input, in_features, parts: &parts }, &what);
+        let got = run_all(&Project { input: &input, in_features, parts: &parts }, &what).await;
         let want = linear_op::reference(&input, in_features, &parts);
         assert_close(&got, &want, TOLERANCE, &what);
     }
@@ -80,22 +80,22 @@ struct Both<'a> {
 }
 
 impl Run for Both<'_> {
-    fn run<O: Ops>(&self, ops: &mut O) -> Vec<f32> {
+    async fn run<O: Ops>(&self, ops: &mut O) -> Vec<f32> {
         let table = ops.table(self.table.clone()).unwrap();
         let rows = ops.embed(&table, self.tokens, 0.5, None).unwrap();
-        let mut all = read(ops, &rows).unwrap();
+        let mut all = read(ops, &rows).await.unwrap();
         let output = ops
             .output_projection(&table, self.bias, super::activation(self.activation), None, &[])
             .unwrap();
         let columns = self.table.columns;
         let hidden = ops.upload(self.hidden.len() / columns, columns, self.hidden);
         let logits = ops.logits(&hidden, 0..self.hidden.len() / columns, &output);
-        all.extend(read(ops, &logits).unwrap());
+        all.extend(read(ops, &logits).await.unwrap());
         all
     }
 }
 
-pub fn table() {
+pub async fn table() {
     let mut random = Random::new(21);
     for i in 0..18 {
         let kind = BlockType::ALL[i % 9];
@@ -113,7 +113,7 @@ pub fn table() {
         let tokens = [Some(0), None, Some(rows as u32 - 1)];
         let bias = bias.as_deref();
         let both = Both { table: &table, tokens: &tokens, hidden: &hidden, bias, activation };
-        let got = run_all(&both, &format!("{kind:?}"));
+        let got = run_all(&both, &format!("{kind:?}")).await;
         let (embedded, logits) = got.split_at(tokens.len() * columns);
         assert_eq!(embedded, embed::reference(&table, &tokens, 0.5, None), "{kind:?}");
         let want = output::reference(&hidden, &table, bias, activation, None);
@@ -121,7 +121,7 @@ pub fn table() {
     }
 }
 
-pub fn refusals() {
+pub async fn refusals() {
     let mut random = Random::new(22);
     let good = LinearPart {
         name: "W".to_owned(),

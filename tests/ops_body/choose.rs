@@ -1,6 +1,6 @@
 //! Choosing the likeliest candidates.
 
-use super::{Random, Run, activation, assert_close, now, run_all};
+use super::{Random, Run, activation, assert_close, run_all};
 use multihead::ops::choose::reference;
 use multihead::ops::{ActivationQuant, Choice, Choices, Ops, Pick, TableSource, Wanted, Weights};
 use std::f32::consts::LN_2;
@@ -16,7 +16,7 @@ struct Choose<'a> {
 }
 
 impl Run for Choose<'_> {
-    fn run<O: Ops>(&self, ops: &mut O) -> Vec<f32> {
+    async fn run<O: Ops>(&self, ops: &mut O) -> Vec<f32> {
         let rows = self.ids.and_then(<[u32]>::last).map_or(self.candidates, |&id| id as usize + 1);
         let weights = Weights::F32(vec![0.0; rows]);
         let table = TableSource { name: "Wemb".to_owned(), rows, columns: 1, weights };
@@ -38,13 +38,13 @@ impl Run for Choose<'_> {
         };
         let picks: Vec<_> = outputs.into_iter().enumerate().map(pick).collect();
         let mut choices = Choices::default();
-        choose(ops, &hidden, &picks, &mut choices);
+        choose(ops, &hidden, &picks, &mut choices).await;
         flatten((0..choices.len()).map(|row| choices.row(row)))
     }
 }
 
 /// The choices of `picks`; what was chosen before must not matter.
-fn choose<O: Ops>(
+async fn choose<O: Ops>(
     ops: &mut O,
     hidden: &O::Tensor,
     picks: &[Pick<O::OutputProjection>],
@@ -54,7 +54,7 @@ fn choose<O: Ops>(
     ops.choose(hidden, picks.get(..1).unwrap_or_default(), &mut chosen);
     choices.push_row([Choice { id: 7, log_prob: 0.0 }]);
     ops.choose(hidden, picks, &mut chosen);
-    now(ops.read_chosen(&chosen, choices)).unwrap();
+    ops.read_chosen(&chosen, choices).await.unwrap();
 }
 
 fn flatten<'a>(rows: impl IntoIterator<Item = &'a [Choice]>) -> Vec<f32> {
@@ -65,7 +65,7 @@ fn flatten<'a>(rows: impl IntoIterator<Item = &'a [Choice]>) -> Vec<f32> {
     rows.into_iter().flat_map(row).collect()
 }
 
-pub fn by_hand() {
+pub async fn by_hand() {
     // Probabilities 1/8, 4/8, 2/8, 1/8 of ids 2, 3, 5, 7; 3 is barred.
     let logits = [0.0, 2.0 * LN_2, LN_2, 0.0];
     let ids = [2, 3, 5, 7];
@@ -77,16 +77,16 @@ pub fn by_hand() {
         wanted: Wanted::Likeliest(2),
     };
     let want = [5.0, -2.0 * LN_2, 2.0, -3.0 * LN_2, -1.0];
-    assert_close(&run_all(&two, "by hand"), &want, 1e-6, "by hand");
+    assert_close(&run_all(&two, "by hand").await, &want, 1e-6, "by hand");
     let all = Choose { wanted: Wanted::Likeliest(9), ..two };
     let want = [5.0, -2.0 * LN_2, 2.0, -3.0 * LN_2, 7.0, -3.0 * LN_2, -1.0];
-    assert_close(&run_all(&all, "by hand"), &want, 1e-6, "by hand");
-    assert_eq!(run_all(&Choose { wanted: Wanted::Likeliest(0), ..all }, "by hand"), [-1.0]);
+    assert_close(&run_all(&all, "by hand").await, &want, 1e-6, "by hand");
+    assert_eq!(run_all(&Choose { wanted: Wanted::Likeliest(0), ..all }, "by hand").await, [-1.0]);
     // A given one has its log-probability, barred or not; who is no candidate has none.
-    let given = |id| run_all(&Choose { wanted: Wanted::Given(id), ..all }, "given");
-    assert_close(&given(3), &[3.0, -LN_2, -1.0], 1e-6, "given");
-    assert_close(&given(7), &[7.0, -3.0 * LN_2, -1.0], 1e-6, "given");
-    assert_eq!(given(4), [-1.0]);
+    let given = async |id| run_all(&Choose { wanted: Wanted::Given(id), ..all }, "given").await;
+    assert_close(&given(3).await, &[3.0, -LN_2, -1.0], 1e-6, "given");
+    assert_close(&given(7).await, &[7.0, -3.0 * LN_2, -1.0], 1e-6, "given");
+    assert_eq!(given(4).await, [-1.0]);
     let none = Choose {
         logits: &[1.0],
         ids: None,
@@ -94,10 +94,10 @@ pub fn by_hand() {
         barred: &[0],
         wanted: Wanted::Likeliest(1),
     };
-    assert_eq!(run_all(&none, "by hand"), [-1.0]);
+    assert_eq!(run_all(&none, "by hand").await, [-1.0]);
 }
 
-pub fn random() {
+pub async fn random() {
     let mut random = Random::new(9);
     for i in 0..150 {
         let ids: Vec<u32> = (0..random.between(1, 300) as u32)
@@ -119,7 +119,7 @@ pub fn random() {
         let want: Vec<_> =
             logits.chunks(candidates).map(|row| reference(row, &ids, barred, k)).collect();
         let what = format!("{candidates} candidates, k {k}");
-        let (got, want) = (run_all(&choose, &what), flatten(want.iter().map(Vec::as_slice)));
+        let (got, want) = (run_all(&choose, &what).await, flatten(want.iter().map(Vec::as_slice)));
         // Ids and row ends are exact, log-probabilities close.
         assert_eq!(got.len(), want.len(), "{what}");
         for (got, want) in got.iter().zip(&want) {
@@ -141,7 +141,7 @@ struct Picks<'a> {
 }
 
 impl Run for Picks<'_> {
-    fn run<O: Ops>(&self, ops: &mut O) -> Vec<f32> {
+    async fn run<O: Ops>(&self, ops: &mut O) -> Vec<f32> {
         let (rows, columns, weights) = (self.vocab_size, self.columns, self.weights.clone());
         let table = TableSource { name: "Wemb".to_owned(), rows, columns, weights };
         let table = ops.table(table).unwrap();
@@ -167,12 +167,12 @@ impl Run for Picks<'_> {
         }
         let hidden = ops.upload(self.hidden.len() / columns, columns, self.hidden);
         let mut choices = Choices::default();
-        choose(ops, &hidden, &picks, &mut choices);
+        choose(ops, &hidden, &picks, &mut choices).await;
         let rows = choices.len();
         let together = flatten((0..rows).map(|row| choices.row(row)));
         let mut one_by_one = Vec::new();
         for pick in &picks {
-            choose(ops, &hidden, std::slice::from_ref(pick), &mut choices);
+            choose(ops, &hidden, std::slice::from_ref(pick), &mut choices).await;
             one_by_one.extend(flatten((0..choices.len()).map(|row| choices.row(row))));
         }
         assert_eq!((rows, &together), (row, &one_by_one));
@@ -180,7 +180,7 @@ impl Run for Picks<'_> {
     }
 }
 
-pub fn picks() {
+pub async fn picks() {
     let mut random = Random::new(23);
     for i in 0..40 {
         let (columns, vocab_size) = (random.between(1, 40), random.between(2, 60));
@@ -196,6 +196,6 @@ pub fn picks() {
         let hidden = random.floats(rows * columns);
         let (hidden, picks, weights) = (&hidden[..], &picks[..], &weights);
         let k = i % 4 + 1;
-        run_all(&Picks { hidden, columns, weights, vocab_size, picks, k }, "picks");
+        run_all(&Picks { hidden, columns, weights, vocab_size, picks, k }, "picks").await;
     }
 }

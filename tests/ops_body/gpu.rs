@@ -2,7 +2,7 @@
 
 #![allow(dead_code)] // tests/ops_parity.rs has this body too, and runs it on the CPU alone
 
-use super::{ONLY_FLOATS, Run, now};
+use super::{ONLY_FLOATS, Run};
 use multihead::backend::cpu::Cpu;
 use multihead::backend::gpu::{Gpu, Request};
 use std::cell::{Cell, RefCell};
@@ -20,15 +20,15 @@ thread_local! {
     static RUNS: Cell<usize> = const { Cell::new(0) };
 }
 
-/// The software adapter of this machine, or a line that says loudly that there is none.
-pub fn device(request: Request) -> Option<Gpu> {
-    match now(Gpu::request(request)) {
+/// A device, or a line that says loudly that there is none.
+pub async fn device(request: Request, announce: impl Fn(&str)) -> Option<Gpu> {
+    match Gpu::request(request).await {
         Ok(gpu) => {
-            println!("adapter: {:?}, {:?}", gpu.info(), gpu.limits());
+            announce(&format!("adapter: {:?}, {:?}", gpu.info(), gpu.limits()));
             Some(gpu)
         }
         Err(error) => {
-            println!("skipped: no adapter ({error})");
+            announce(&format!("skipped: no adapter ({error})"));
             None
         }
     }
@@ -40,14 +40,14 @@ pub fn also_on(gpu: Gpu) {
 }
 
 /// Runs on the GPU, if there is one, and asks for the CPU's values.
-pub fn compare(run: &impl Run, what: &str) {
+pub async fn compare(run: &impl Run, what: &str) {
     let Some(mut gpu) = DEVICE.with_borrow(|device| device.as_deref().cloned()) else { return };
     if !run.is_for_gpus() {
         return;
     }
     ONLY_FLOATS.store(true, Relaxed);
-    let want = run.run(&mut Cpu::<multihead::backend::cpu::lanes::Native>::new());
-    let got = run.run(&mut gpu);
+    let want = run.run(&mut Cpu::<multihead::backend::cpu::lanes::Native>::new()).await;
+    let got = run.run(&mut gpu).await;
     ONLY_FLOATS.store(false, Relaxed);
     assert_eq!(got.len(), want.len(), "{what} on the GPU: length");
     let scale = want.iter().fold(1.0f32, |scale, x| scale.max(x.abs()));
@@ -61,15 +61,14 @@ pub fn compare(run: &impl Run, what: &str) {
 }
 
 /// What has no values to compare: rows moved about, and faults.
-pub fn check_the_rest(gpu: &mut Gpu) {
-    super::tensors::rows_on(gpu);
-    super::tensors::faults_on(gpu);
+pub async fn check_the_rest(gpu: &mut Gpu) {
+    super::tensors::rows_on(gpu).await;
+    super::tensors::faults_on(gpu).await;
 }
 
-/// Says how far a check was from the CPU.
-pub fn report(name: &str) {
+/// How far a check was from the CPU, if it ran on a GPU.
+pub fn report(name: &str) -> Option<String> {
     let runs = RUNS.replace(0);
-    if runs > 0 {
-        println!("  {name}: {runs} runs on the GPU, at most {:.1e} away", WORST.replace(0.0));
-    }
+    let worst = WORST.replace(0.0);
+    (runs > 0).then(|| format!("  {name}: {runs} runs on the GPU, at most {worst:.1e} away"))
 }

@@ -30,7 +30,7 @@ struct Heads<'a> {
 }
 
 impl Run for Heads<'_> {
-    fn run<O: Ops>(&self, ops: &mut O) -> Vec<f32> {
+    async fn run<O: Ops>(&self, ops: &mut O) -> Vec<f32> {
         let weights = ops.linear(self.columns, vec![identity(self.columns)]).unwrap();
         let norms = self.norms.map(|norms| norms.map(|norm| ops.norm(norm.clone()).unwrap()));
         let rotary = self.rotary.map(|rotary| ops.rotary(rotary.clone()).unwrap());
@@ -45,15 +45,15 @@ impl Run for Heads<'_> {
             positions: self.positions,
         };
         let y = ops.project_qkv(&mut stream, None, &weights, Some(&heads));
-        read(ops, &y).unwrap()
+        read(ops, &y).await.unwrap()
     }
 }
 
-pub fn by_hand() {
+pub async fn by_hand() {
     // One query and one key head of 4, then values. A quarter turn a position for the first pair, half a turn for the
     // second: at position 1, (a, b) becomes (−b, a), and (c, d) becomes (−c, −d).
     let half = std::f32::consts::PI;
-    let run = |pairs, position: usize| {
+    let run = async |pairs, position: usize| {
         let source = RotarySource { frequencies: vec![half / 2.0, half], pairs };
         let x: Vec<f32> = (1..=10).map(|i| i as f32).collect();
         let heads = Heads {
@@ -66,18 +66,18 @@ pub fn by_hand() {
             rotary: Some(&source),
             positions: &[position],
         };
-        run_all(&heads, "by hand")
+        run_all(&heads, "by hand").await
     };
     let neighbours = [-2.0, 1.0, -3.0, -4.0, -6.0, 5.0, -7.0, -8.0, 9.0, 10.0];
-    assert_close(&run(RotaryPairs::Neighbours, 1), &neighbours, 1e-6, "neighbours");
+    assert_close(&run(RotaryPairs::Neighbours, 1).await, &neighbours, 1e-6, "neighbours");
     // Pairs (1, 3) and (2, 4).
     let halves = [-3.0, -2.0, 1.0, -4.0, -7.0, -6.0, 5.0, -8.0, 9.0, 10.0];
-    assert_close(&run(RotaryPairs::Halves, 1), &halves, 1e-6, "halves");
+    assert_close(&run(RotaryPairs::Halves, 1).await, &halves, 1e-6, "halves");
     let unturned: Vec<f32> = (1..=10).map(|i| i as f32).collect();
-    assert_eq!(run(RotaryPairs::Halves, 0), unturned);
+    assert_eq!(run(RotaryPairs::Halves, 0).await, unturned);
 }
 
-pub fn random_shapes() {
+pub async fn random_shapes() {
     let mut random = Random::new(23);
     for i in 0..40 {
         let num_kv_heads = random.between(1, 3);
@@ -123,7 +123,7 @@ pub fn random_shapes() {
             }
         }
         let what = format!("{num_heads} and {num_kv_heads} heads of {head_dim}");
-        assert_close(&run_all(&heads, &what), &want, FLOAT_TOLERANCE, &what);
+        assert_close(&run_all(&heads, &what).await, &want, FLOAT_TOLERANCE, &what);
     }
 }
 
@@ -135,19 +135,19 @@ struct Gated<'a> {
 }
 
 impl Run for Gated<'_> {
-    fn run<O: Ops>(&self, ops: &mut O) -> Vec<f32> {
+    async fn run<O: Ops>(&self, ops: &mut O) -> Vec<f32> {
         let weights = ops.linear(self.columns, vec![identity(self.columns)]).unwrap();
         let x = ops.upload(self.x.len() / self.columns, self.columns, self.x);
         let mut stream = Residual { x, pending_norm: None };
         let y = ops.mlp_in_gated(&mut stream, None, &weights, self.activation);
-        read(ops, &y).unwrap()
+        read(ops, &y).await.unwrap()
     }
 }
 
-pub fn gated() {
+pub async fn gated() {
     // relu(2) · 3 and relu(−2) · 4
     let by_hand = Gated { x: &[2.0, -2.0, 3.0, 4.0], columns: 4, activation: Activation::Relu };
-    assert_eq!(run_all(&by_hand, "by hand"), [6.0, 0.0]);
+    assert_eq!(run_all(&by_hand, "by hand").await, [6.0, 0.0]);
     let mut random = Random::new(24);
     for activation in [Activation::Relu, Activation::Swish, Activation::Gelu, Activation::GeluTanh]
     {
@@ -164,7 +164,7 @@ pub fn gated() {
                 })
                 .collect();
             let gated = Gated { x: &x, columns: 2 * width, activation };
-            assert_close(&run_all(&gated, "gated"), &want, FLOAT_TOLERANCE, "gated");
+            assert_close(&run_all(&gated, "gated").await, &want, FLOAT_TOLERANCE, "gated");
         }
     }
 }

@@ -8,7 +8,7 @@
 mod attention;
 mod blocks;
 mod choose;
-#[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
+#[cfg(feature = "gpu")]
 pub mod gpu;
 mod heads;
 mod linear;
@@ -26,20 +26,23 @@ use multihead::backend::cpu::lanes::{Lanes, SaturatingDot, Scalar, SignedDot, Un
 use multihead::backend::cpu::pool::Threads;
 use multihead::error::Result;
 use multihead::ops::{ActivationQuant, CacheKind, LinearPart, Multiplier, Ops, Weights};
-use std::pin::pin;
+use std::pin::{Pin, pin};
 #[cfg(all(not(feature = "gpu"), not(target_arch = "wasm32")))]
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::task::{Context, Poll, Waker};
 
-/// Runs every check, and asks that all results together are the same bits as on every other platform.
-pub fn check_all(announce: impl Fn(&str)) {
+/// Runs every check, and asks that all results together are the same bits as on every other platform. Only where a GPU
+/// of a browser is asked as well does it ever wait.
+pub async fn check_all(announce: impl Fn(&str)) {
     RESULTS.store(0, Relaxed);
     for (name, check) in CHECKS {
         announce(name);
-        check();
-        #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
-        gpu::report(name);
+        check().await;
+        #[cfg(feature = "gpu")]
+        if let Some(report) = gpu::report(name) {
+            announce(&report);
+        }
     }
     assert_eq!(RESULTS.load(Relaxed), SAME_EVERYWHERE, "the bits of all results, in order");
 }
@@ -54,41 +57,48 @@ static CREWS: LazyLock<[Threads; 2]> = LazyLock::new(|| [2, 3].map(Threads::star
 
 static RESULTS: AtomicU64 = AtomicU64::new(0);
 
+/// A check under way.
+type Check = fn() -> Pin<Box<dyn Future<Output = ()>>>;
+
+macro_rules! checks {
+    ($($name:literal => $($check:ident)::+,)*) => { [$(($name, || Box::pin($($check)::+()))),*] };
+}
+
 /// Every check with its name.
-const CHECKS: &[(&str, fn())] = &[
-    ("linear by hand", linear::by_hand),
-    ("linear of random shapes", linear::random_shapes),
-    ("linear with outliers", linear::outliers),
-    ("linear at the ends of int8", linear::extremes),
-    ("linear rows are independent", linear::rows_are_independent),
-    ("linear epilogues", linear::epilogues),
-    ("linear refuses what does not fit", linear::refusals),
-    ("attention by hand", attention::by_hand),
-    ("attention of random shapes", attention::random_shapes),
-    ("attention of ragged batches", attention::ragged),
-    ("attention over caches", attention::remembered),
-    ("attention refuses what does not fit", attention::refusals),
-    ("output projection", output::random_shapes),
-    ("output projection of chosen rows", output::chosen_rows),
-    ("output projection with a multiplier a row", output::multipliers_of_rows),
-    ("output projection refuses what does not fit", output::refusals),
-    ("linear of blocks", blocks::linear),
-    ("a table of blocks", blocks::table),
-    ("blocks refuse what does not fit", blocks::refusals),
-    ("heads by hand", heads::by_hand),
-    ("heads of random shapes", heads::random_shapes),
-    ("gated linear units", heads::gated),
-    ("choose by hand", choose::by_hand),
-    ("choose of random logits", choose::random),
-    ("choose for several projections at once", choose::picks),
-    ("layer norm", rows::layer_norm),
-    ("pending norms", rows::pending_norms),
-    ("activations", rows::activations),
-    ("pooling", rows::pooling),
-    ("ssru", rows::ssru),
-    ("embed", rows::embed),
-    ("rows selected and appended", tensors::rows),
-    ("faults reach the next read", tensors::faults),
+const CHECKS: &[(&str, Check)] = &checks![
+    "linear by hand" => linear::by_hand,
+    "linear of random shapes" => linear::random_shapes,
+    "linear with outliers" => linear::outliers,
+    "linear at the ends of int8" => linear::extremes,
+    "linear rows are independent" => linear::rows_are_independent,
+    "linear epilogues" => linear::epilogues,
+    "linear refuses what does not fit" => linear::refusals,
+    "attention by hand" => attention::by_hand,
+    "attention of random shapes" => attention::random_shapes,
+    "attention of ragged batches" => attention::ragged,
+    "attention over caches" => attention::remembered,
+    "attention refuses what does not fit" => attention::refusals,
+    "output projection" => output::random_shapes,
+    "output projection of chosen rows" => output::chosen_rows,
+    "output projection with a multiplier a row" => output::multipliers_of_rows,
+    "output projection refuses what does not fit" => output::refusals,
+    "linear of blocks" => blocks::linear,
+    "a table of blocks" => blocks::table,
+    "blocks refuse what does not fit" => blocks::refusals,
+    "heads by hand" => heads::by_hand,
+    "heads of random shapes" => heads::random_shapes,
+    "gated linear units" => heads::gated,
+    "choose by hand" => choose::by_hand,
+    "choose of random logits" => choose::random,
+    "choose for several projections at once" => choose::picks,
+    "layer norm" => rows::layer_norm,
+    "pending norms" => rows::pending_norms,
+    "activations" => rows::activations,
+    "pooling" => rows::pooling,
+    "ssru" => rows::ssru,
+    "embed" => rows::embed,
+    "rows selected and appended" => tensors::rows,
+    "faults reach the next read" => tensors::faults,
 ];
 
 /// Relative to the largest value: float32 sums against double precision.
@@ -144,16 +154,17 @@ impl Random {
 }
 
 /// Runs a future that is ready at once.
+#[allow(dead_code)] // a test in a browser can wait
 pub fn now<T>(future: impl Future<Output = T>) -> T {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(value) => value,
-        Poll::Pending => panic!("the CPU is always ready, and the GPU waited for"),
+        Poll::Pending => panic!("the CPU is always ready, and natively the GPU is waited for"),
     }
 }
 
 /// What an op run on the device gives; written once for every device.
 pub trait Run {
-    fn run<O: Ops>(&self, ops: &mut O) -> Vec<f32>;
+    async fn run<O: Ops>(&self, ops: &mut O) -> Vec<f32>;
     /// Whether a GPU is asked as well.
     #[cfg_attr(not(feature = "gpu"), allow(dead_code))]
     fn is_for_gpus(&self) -> bool {
@@ -185,26 +196,26 @@ pub fn as_kept(kind: CacheKind) -> CacheKind {
 
 /// Asks for the bits of `first` from lanes of another kind.
 #[cfg(not(feature = "gpu"))]
-fn same<L: Lanes>(run: &impl Run, first: &[f32], what: &str) {
-    let others = run.run(&mut Cpu::<L>::new());
+async fn same<L: Lanes>(run: &impl Run, first: &[f32], what: &str) {
+    let others = run.run(&mut Cpu::<L>::new()).await;
     let is_same = first.iter().map(|x| x.to_bits()).eq(others.iter().map(|x| x.to_bits()));
     assert!(is_same, "{what}: {} and {}", Native::NAME, L::NAME);
 }
 
 /// Asks for the bits of `first` from every kind of lanes, and from threads.
 #[cfg(not(feature = "gpu"))]
-fn on_other_lanes(run: &impl Run, first: &[f32], what: &str) {
-    same::<Scalar>(run, first, what);
+async fn on_other_lanes(run: &impl Run, first: &[f32], what: &str) {
+    same::<Scalar>(run, first, what).await;
     // Lanes that stand in for other machines, whose products of bytes differ.
-    same::<Scalar<SignedDot>>(run, first, what);
-    same::<Scalar<UnsignedDot>>(run, first, what);
-    same::<Scalar<SaturatingDot>>(run, first, what);
+    same::<Scalar<SignedDot>>(run, first, what).await;
+    same::<Scalar<UnsignedDot>>(run, first, what).await;
+    same::<Scalar<SaturatingDot>>(run, first, what).await;
     #[cfg(not(target_arch = "wasm32"))]
     for crew in CREWS.iter() {
         // However small the op is, it is shared.
-        let native = run.run(&mut Cpu::<Native>::with_pool(crew.pool()).sharing_from(0));
+        let native = run.run(&mut Cpu::<Native>::with_pool(crew.pool()).sharing_from(0)).await;
         let bytes = Cpu::<Scalar<UnsignedDot>>::with_pool(crew.pool());
-        let bytes = run.run(&mut bytes.sharing_from(0));
+        let bytes = run.run(&mut bytes.sharing_from(0)).await;
         let bits = |values: &[f32]| values.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
         for shared in [native, bytes] {
             let threads = crew.pool().threads();
@@ -214,20 +225,20 @@ fn on_other_lanes(run: &impl Run, first: &[f32], what: &str) {
 }
 
 /// Runs on every kind of lanes, each twice on one device, and on threads; asks for the same bits.
-pub fn run_all(run: &impl Run, what: &str) -> Vec<f32> {
+pub async fn run_all(run: &impl Run, what: &str) -> Vec<f32> {
     let bits = |values: &[f32]| values.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
     let mut native = Cpu::<Native>::new();
-    let first = run.run(&mut native);
-    assert_eq!(bits(&first), bits(&run.run(&mut native)), "{what}: twice on one device");
+    let first = run.run(&mut native).await;
+    assert_eq!(bits(&first), bits(&run.run(&mut native).await), "{what}: twice on one device");
     // Builds with a GPU compare that, and compile in a fraction of the time.
     #[cfg(not(feature = "gpu"))]
-    on_other_lanes(run, &first, what);
+    on_other_lanes(run, &first, what).await;
     let hash = bits(&first).iter().fold(RESULTS.load(Relaxed), |hash, &bits| {
         (hash.rotate_left(5) ^ u64::from(bits)).wrapping_mul(0x9e37_79b9_7f4a_7c15)
     });
     RESULTS.store(hash, Relaxed);
-    #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
-    gpu::compare(run, what);
+    #[cfg(feature = "gpu")]
+    gpu::compare(run, what).await;
     first
 }
 
@@ -242,7 +253,7 @@ pub fn assert_close(got: &[f32], want: &[f32], tolerance: f32, what: &str) {
 }
 
 /// Reads a tensor back.
-pub fn read<O: Ops>(ops: &mut O, tensor: &O::Tensor) -> Result<Vec<f32>> {
+pub async fn read<O: Ops>(ops: &mut O, tensor: &O::Tensor) -> Result<Vec<f32>> {
     let mut values = Vec::new();
-    now(ops.read(tensor, &mut values)).map(|()| values)
+    ops.read(tensor, &mut values).await.map(|()| values)
 }

@@ -15,7 +15,7 @@ struct Logits<'a> {
 }
 
 impl Run for Logits<'_> {
-    fn run<O: Ops>(&self, ops: &mut O) -> Vec<f32> {
+    async fn run<O: Ops>(&self, ops: &mut O) -> Vec<f32> {
         let table = ops.table(self.table.clone()).unwrap();
         let output = ops
             .output_projection(&table, self.bias, activation(self.activation), self.ids, &[])
@@ -27,7 +27,7 @@ impl Run for Logits<'_> {
         rows.resize(rows.len() + columns, 9.0);
         let hidden = ops.upload(rows.len() / columns, columns, &rows);
         let logits = ops.logits(&hidden, 1..rows.len() / columns - 1, &output);
-        read(ops, &logits).unwrap()
+        read(ops, &logits).await.unwrap()
     }
 }
 
@@ -37,7 +37,7 @@ fn random_table(random: &mut Random, int8: bool) -> TableSource<'static> {
     TableSource { name: "Wemb".to_owned(), rows, columns, weights }
 }
 
-fn check_random(seed: u64, chosen: bool) {
+async fn check_random(seed: u64, chosen: bool) {
     let mut random = Random::new(seed);
     for i in 0..120 {
         let activation = [
@@ -55,22 +55,22 @@ fn check_random(seed: u64, chosen: bool) {
         let ids = chosen.then_some(&ids[..]);
         let (hidden, bias) = (&hidden[..], bias.as_deref());
         let what = format!("{rows} rows, {} × {}, {activation:?}", table.rows, table.columns);
-        let got = run_all(&Logits { hidden, table: &table, bias, activation, ids }, &what);
+        let got = run_all(&Logits { hidden, table: &table, bias, activation, ids }, &what).await;
         assert_eq!(got, reference(hidden, &table, bias, activation, ids), "{what}");
     }
 }
 
-pub fn random_shapes() {
-    check_random(7, false);
+pub async fn random_shapes() {
+    check_random(7, false).await;
 }
 
-pub fn chosen_rows() {
-    check_random(8, true);
+pub async fn chosen_rows() {
+    check_random(8, true).await;
 }
 
 /// A table with a multiplier a row, all of it as it lies and rows that are chosen: 1 − 4, (−3 − 10) / 2 with a float32 input;
 /// with [64, −127] / 63.5 for it, −190 and −827 over that.
-pub fn multipliers_of_rows() {
+pub async fn multipliers_of_rows() {
     let weights =
         Weights::Int8 { values: vec![1, 2, -3, 5], multiplier: Multiplier::Rows(vec![1.0, 2.0]) };
     let table = TableSource { name: "Wemb".to_owned(), rows: 2, columns: 2, weights };
@@ -82,16 +82,15 @@ pub fn multipliers_of_rows() {
             let logits =
                 Logits { hidden: &[1.0, -2.0], table: &table, bias: None, activation, ids };
             let want = if ids == Some(&[1]) { &want[1..] } else { &want[..] };
-            for got in
-                [logits.run(&mut Cpu::<Native>::new()), logits.run(&mut Cpu::<Scalar>::new())]
-            {
+            let native = logits.run(&mut Cpu::<Native>::new()).await;
+            for got in [native, logits.run(&mut Cpu::<Scalar>::new()).await] {
                 assert_close(&got, want, 1e-6, "multipliers of rows");
             }
         }
     }
 }
 
-pub fn refusals() {
+pub async fn refusals() {
     let cpu = Cpu::<Native>::new();
     let source = |weights| TableSource { name: "Wemb".to_owned(), rows: 4, columns: 2, weights };
     assert!(cpu.table(source(Weights::F32(vec![0.0; 7]))).is_err());

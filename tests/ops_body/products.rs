@@ -22,7 +22,7 @@ struct Products<'a> {
 }
 
 impl Run for Products<'_> {
-    fn run<O: Ops>(&self, ops: &mut O) -> Vec<f32> {
+    async fn run<O: Ops>(&self, ops: &mut O) -> Vec<f32> {
         let first = ops.linear(self.columns, vec![self.first.clone()]).unwrap();
         let second = ops.linear(self.columns, vec![self.second.clone()]).unwrap();
         let norm = ops.norm(self.norm.clone()).unwrap();
@@ -35,7 +35,7 @@ impl Run for Products<'_> {
         ops.mlp_out_residual(&context, &second, &mut stream, None);
         let mut all = Vec::new();
         for tensor in [&projected, &activated, &gated, &stream.x] {
-            all.extend(read(ops, tensor).unwrap());
+            all.extend(read(ops, tensor).await.unwrap());
         }
         all
     }
@@ -56,7 +56,7 @@ fn formats(random: &mut Random, rows: usize, columns: usize) -> Vec<Weights<'sta
 }
 
 /// Runs on the device of this thread's checks.
-pub fn check(rows: &[usize], outputs: &[usize], columns: usize) {
+pub async fn check(rows: &[usize], outputs: &[usize], columns: usize) {
     let mut random = Random::new(31);
     for (&rows, &outputs) in rows.iter().zip(outputs.iter().cycle()) {
         let first = formats(&mut random, outputs, columns);
@@ -78,7 +78,8 @@ pub fn check(rows: &[usize], outputs: &[usize], columns: usize) {
             let (first, second) = (part(first, outputs), part(second, columns));
             let x = random.floats(rows * columns);
             let products = Products { x: &x, columns, norm: &norm, first: &first, second: &second };
-            gpu::compare(&products, &format!("format {i}, {rows} rows, {outputs} outputs"));
+            let what = format!("format {i}, {rows} rows, {outputs} outputs");
+            gpu::compare(&products, &what).await;
         }
     }
 }

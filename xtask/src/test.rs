@@ -8,7 +8,7 @@ use crate::{
     python,
     setup::{self, Purpose},
     tools,
-    variants::{FAMILIES, Family},
+    variants::{FAMILIES, Family, GPU},
     wasm_toolchain::{TARGET, WasmToolchain},
     workspace::Workspace,
 };
@@ -154,7 +154,8 @@ fn clippy_wasm(workspace: &Workspace) -> Result<Outcome> {
     let all = vec!["--all-targets"];
     let one =
         |family: &Family| vec!["--lib", "--no-default-features", "--features", family.features()];
-    for selection in std::iter::once(all).chain(FAMILIES.iter().map(one)) {
+    let families = FAMILIES.iter().chain([&GPU]).map(one);
+    for selection in std::iter::once(all).chain(families) {
         let mut cargo = wasm_cargo(workspace)?;
         cargo.args(["clippy", "--package", "multihead", "--target", TARGET]).args(selection);
         run(cargo.args(["--", "-D", "warnings"]))?;

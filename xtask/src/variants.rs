@@ -32,6 +32,10 @@ pub const FAMILIES: [Family; 3] = [
     Family { prefix: "multihead_encoder", features: "encoder" },
 ];
 
+/// All three kinds of models on the GPU. Built on request only.
+pub const GPU: Family =
+    Family { prefix: "multihead_gpu", features: "gpu,translation,text,encoder" };
+
 /// One way to compile the crate.
 pub struct Variant {
     /// Part of the names of its files.

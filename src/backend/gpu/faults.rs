@@ -28,6 +28,11 @@ impl Faults {
         self.state().lost.get_or_insert(what);
     }
 
+    /// Whether the device is gone.
+    pub fn is_lost(&self) -> bool {
+        self.state().lost.is_some()
+    }
+
     /// The fault kept; that the device is lost is said every time.
     pub fn take(&self) -> Result<()> {
         let mut state = self.state();

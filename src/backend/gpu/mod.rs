@@ -92,6 +92,11 @@ impl Gpu {
         self.inner.faults.take()
     }
 
+    /// Whether the device is gone, and every read from now on fails.
+    pub fn is_lost(&self) -> bool {
+        self.inner.faults.is_lost()
+    }
+
     /// Gives the device up, as if it were lost: every later read fails with [`Error::DeviceLost`].
     pub fn destroy(&self) {
         self.inner.device.destroy();
