@@ -14,7 +14,7 @@ fn every_op_gives_the_float32_path_of_the_cpu() {
     let request = Request { software: true, ..Default::default() };
     let announce = |line: &str| println!("{line}");
     let Some(gpu) = now(ops_body::gpu::device(request, announce)) else { return };
-    ops_body::gpu::also_on(gpu.clone());
+    ops_body::gpu::also_on(gpu.clone(), 1);
     now(ops_body::check_all(announce));
     now(ops_body::gpu::check_the_rest(&mut gpu.clone()));
     let report = |name| ops_body::gpu::report(name).into_iter().for_each(|line| announce(&line));

@@ -18,6 +18,8 @@ thread_local! {
     static DEVICE: RefCell<Option<ManuallyDrop<Gpu>>> = const { RefCell::new(None) };
     static WORST: Cell<f32> = const { Cell::new(0.0) };
     static RUNS: Cell<usize> = const { Cell::new(0) };
+    static MET: Cell<usize> = const { Cell::new(0) };
+    static STRIDE: Cell<usize> = const { Cell::new(1) };
 }
 
 /// A device, or a line that says loudly that there is none.
@@ -34,15 +36,16 @@ pub async fn device(request: Request, announce: impl Fn(&str)) -> Option<Gpu> {
     }
 }
 
-/// From now on this thread's checks run on `gpu` as well.
-pub fn also_on(gpu: Gpu) {
+/// From now on of each check's runs the first and each `stride`-th after it take place on `gpu` as well.
+pub fn also_on(gpu: Gpu, stride: usize) {
+    STRIDE.set(stride);
     DEVICE.set(Some(ManuallyDrop::new(gpu)));
 }
 
 /// Runs on the GPU, if there is one, and asks for the CPU's values.
 pub async fn compare(run: &impl Run, what: &str) {
     let Some(mut gpu) = DEVICE.with_borrow(|device| device.as_deref().cloned()) else { return };
-    if !run.is_for_gpus() {
+    if !run.is_for_gpus() || !MET.replace(MET.get() + 1).is_multiple_of(STRIDE.get()) {
         return;
     }
     ONLY_FLOATS.store(true, Relaxed);
@@ -69,6 +72,7 @@ pub async fn check_the_rest(gpu: &mut Gpu) {
 /// How far a check was from the CPU, if it ran on a GPU.
 pub fn report(name: &str) -> Option<String> {
     let runs = RUNS.replace(0);
+    MET.set(0);
     let worst = WORST.replace(0.0);
     (runs > 0).then(|| format!("  {name}: {runs} runs on the GPU, at most {worst:.1e} away"))
 }

@@ -60,8 +60,12 @@ const STAGES: &[Stage] = &[
     },
     Stage { name: "gpu", run: gpu },
     Stage { name: "fuzz-build", run: fuzz_build },
-    Stage { name: "wasm-chromium", run: |workspace| browser(workspace, "CHROMEDRIVER") },
-    Stage { name: "wasm-firefox", run: |workspace| browser(workspace, "GECKODRIVER") },
+    Stage {
+        name: "wasm-chromium",
+        run: |workspace| browser(workspace, "CHROMEDRIVER", "web*", &[]),
+    },
+    Stage { name: "wasm-firefox", run: |workspace| browser(workspace, "GECKODRIVER", "web*", &[]) },
+    Stage { name: "wasm-gpu", run: wasm_gpu },
     Stage { name: "build", run: |workspace| passed(build::build(workspace)) },
     Stage {
         name: "benches",
@@ -154,8 +158,8 @@ fn clippy_wasm(workspace: &Workspace) -> Result<Outcome> {
     let all = vec!["--all-targets"];
     let one =
         |family: &Family| vec!["--lib", "--no-default-features", "--features", family.features()];
-    let families = FAMILIES.iter().chain([&GPU]).map(one);
-    for selection in std::iter::once(all).chain(families) {
+    let gpu = [vec!["--test", "web_gpu"], one(&GPU)].concat();
+    for selection in [all, gpu].into_iter().chain(FAMILIES.iter().map(one)) {
         let mut cargo = wasm_cargo(workspace)?;
         cargo.args(["clippy", "--package", "multihead", "--target", TARGET]).args(selection);
         run(cargo.args(["--", "-D", "warnings"]))?;
@@ -163,7 +167,7 @@ fn clippy_wasm(workspace: &Workspace) -> Result<Outcome> {
     Ok(Outcome::Passed)
 }
 
-/// What is built with the GPU as a device; wgpu is compiled here and nowhere else.
+/// What is built with the GPU as a device, on this machine.
 fn gpu(workspace: &Workspace) -> Result<Outcome> {
     let package = ["--package", "multihead", "--features", "gpu", "--lib", "--test", "*_gpu"];
     let lint = [&["clippy"][..], &package, &["--", "-D", "warnings"]].concat();
@@ -180,15 +184,24 @@ fn fuzz_build(workspace: &Workspace) -> Result<Outcome> {
     host(workspace, &["build", "--manifest-path", "fuzz/Cargo.toml", "--bins"])
 }
 
-/// The tests in `tests/web*.rs`, in the browser that a driver drives.
-fn browser(workspace: &Workspace, driver: &str) -> Result<Outcome> {
+/// `tests/web_gpu.rs` on the adapters that browsers give; it says so if there is none. Firefox takes a tenth of a second to
+/// read back, so it runs the models, and not every op two thousand times.
+fn wasm_gpu(workspace: &Workspace) -> Result<Outcome> {
+    let gpu = ["--features", "gpu"];
+    browser(workspace, "CHROMEDRIVER", "web_gpu", &gpu)?;
+    let models = ["--", "are_those_of"];
+    browser(workspace, "GECKODRIVER", "web_gpu", &[gpu, models].concat())
+}
+
+/// The tests in `tests/` of a name, in the browser that a driver drives.
+fn browser(workspace: &Workspace, driver: &str, tests: &str, features: &[&str]) -> Result<Outcome> {
     let driver_path = match driver {
         "GECKODRIVER" => tools::geckodriver().find(workspace),
         _ => find_program(None, &["chromedriver"]),
     };
     let driver_path = driver_path.with_context(|| format!("{driver} is lacking: run setup"))?;
-    let mut cargo = wasm_tests(workspace, "web*")?;
-    cargo.env(driver, driver_path).env("WASM_BINDGEN_TEST_ONLY_WEB", "1");
+    let mut cargo = wasm_tests(workspace, tests)?;
+    cargo.args(features).env(driver, driver_path).env("WASM_BINDGEN_TEST_ONLY_WEB", "1");
     passed(run(&mut cargo))
 }
 
