@@ -8,7 +8,7 @@ use crate::{
     queues::Queues,
     setup::{self, Purpose},
     tools,
-    variants::{self, FAMILIES, Family, GPU, VARIANTS, Variant},
+    variants::{self, VARIANTS, Variant},
     workspace::Workspace,
 };
 use anyhow::{Context, Result};
@@ -22,8 +22,8 @@ use std::{
 
 pub const COMMAND: Subcommand = Subcommand {
     name: "build",
-    arguments: "[--gpu] [simd128|relaxed|threads…]",
-    about: "builds the npm package: pkg/wasm (or only the named variants in it) and pkg/dist; --gpu: only modules for the GPU",
+    arguments: "[simd128|relaxed|threads…]",
+    about: "builds the npm package: pkg/wasm (or only the named variants in it) and pkg/dist",
     run: run_command,
 };
 
@@ -41,15 +41,10 @@ const OPTIMISER: [&str; 10] = [
     "--enable-nontrapping-float-to-int",
 ];
 
-fn run_command(mut arguments: Arguments) -> Result<()> {
-    let is_for_gpus = arguments.flag("--gpu");
+fn run_command(arguments: Arguments) -> Result<()> {
     let variants = variants::named(&arguments.rest()?)?;
     let workspace = Workspace::find()?;
     setup::set_up(&workspace, Purpose::Build)?;
-    if is_for_gpus {
-        build_modules(&workspace, &variants, &[GPU], &workspace.package().join("wasm"))?;
-        return report_sizes(&workspace);
-    }
     build_variants(&workspace, &variants)
 }
 
@@ -65,7 +60,7 @@ fn build_variants(workspace: &Workspace, variants: &[&Variant]) -> Result<()> {
         fs::remove_dir_all(&folder)
             .with_context(|| format!("cannot empty {}", workspace.display(&folder)))?;
     }
-    build_modules(workspace, variants, &FAMILIES, &folder)?;
+    build_modules(workspace, variants, &folder)?;
     if npm::has_package(workspace) {
         npm::run_script(workspace, &workspace.package(), "build")?;
     }
@@ -74,14 +69,9 @@ fn build_variants(workspace: &Workspace, variants: &[&Variant]) -> Result<()> {
 
 /// Builds the families of the variants, as many at a time as there are cores: most of a module's compilation takes one.
 /// The families of one variant share the compiled dependencies, and so are compiled one after the other.
-fn build_modules(
-    workspace: &Workspace,
-    variants: &[&Variant],
-    families: &[Family],
-    folder: &Path,
-) -> Result<()> {
-    let waiting = families.iter().rev().copied().collect::<Vec<_>>();
-    let queues = Queues::new(variants.iter().map(|&variant| (variant, waiting.clone())));
+fn build_modules(workspace: &Workspace, variants: &[&Variant], folder: &Path) -> Result<()> {
+    let queues = variants.iter().map(|&variant| (variant, variant.families().rev().collect()));
+    let queues = Queues::new(queues);
     let cores = thread::available_parallelism().map_or(1, NonZero::get);
     thread::scope(|scope| {
         let worker = || {

@@ -8,7 +8,7 @@ use crate::{
     python,
     setup::{self, Purpose},
     tools,
-    variants::{FAMILIES, Family, GPU},
+    variants::{FAMILIES, Family},
     wasm_toolchain::{TARGET, WasmToolchain},
     workspace::Workspace,
 };
@@ -155,11 +155,10 @@ fn host(workspace: &Workspace, arguments: &[&str]) -> Result<Outcome> {
 
 /// With everything in it, and as the package's modules are built.
 fn clippy_wasm(workspace: &Workspace) -> Result<Outcome> {
-    let all = vec!["--all-targets"];
+    let all = vec!["--all-targets", "--features", "gpu"];
     let one =
         |family: &Family| vec!["--lib", "--no-default-features", "--features", family.features()];
-    let gpu = [vec!["--test", "web_gpu"], one(&GPU)].concat();
-    for selection in [all, gpu].into_iter().chain(FAMILIES.iter().map(one)) {
+    for selection in [all].into_iter().chain(FAMILIES.iter().map(one)) {
         let mut cargo = wasm_cargo(workspace)?;
         cargo.args(["clippy", "--package", "multihead", "--target", TARGET]).args(selection);
         run(cargo.args(["--", "-D", "warnings"]))?;

@@ -16,6 +16,8 @@ pub struct Family {
     prefix: &'static str,
     /// Features of the crate that it is built with.
     features: &'static str,
+    /// Whether the CPU does the work: then it comes in every variant.
+    is_for_cpus: bool,
 }
 
 impl Family {
@@ -25,16 +27,18 @@ impl Family {
     }
 }
 
-/// One a kind of models, so that a page downloads what it asks for.
-pub const FAMILIES: [Family; 3] = [
-    Family { prefix: "multihead", features: "translation" },
-    Family { prefix: "multihead_text", features: "text" },
-    Family { prefix: "multihead_encoder", features: "encoder" },
+/// One a kind of models, so that a page downloads what it asks for; and all kinds on the GPU, in the first variant only,
+/// as the GPU does what the others would do faster.
+pub const FAMILIES: [Family; 4] = [
+    Family { prefix: "multihead", features: "translation", is_for_cpus: true },
+    Family { prefix: "multihead_text", features: "text", is_for_cpus: true },
+    Family { prefix: "multihead_encoder", features: "encoder", is_for_cpus: true },
+    Family {
+        prefix: "multihead_gpu",
+        features: "gpu,translation,text,encoder",
+        is_for_cpus: false,
+    },
 ];
-
-/// All three kinds of models on the GPU. Built on request only.
-pub const GPU: Family =
-    Family { prefix: "multihead_gpu", features: "gpu,translation,text,encoder" };
 
 /// One way to compile the crate.
 pub struct Variant {
@@ -86,6 +90,12 @@ pub fn named(names: &[String]) -> Result<Vec<&'static Variant>> {
 }
 
 impl Variant {
+    /// What is built of it.
+    pub fn families(&self) -> impl DoubleEndedIterator<Item = Family> {
+        let is_first = self.features.is_empty();
+        FAMILIES.into_iter().filter(move |family| family.is_for_cpus || is_first)
+    }
+
     /// Name of its files for a family, without their endings.
     pub fn file_name(&self, family: Family) -> String {
         format!("{}_{}", family.prefix, self.name)
@@ -136,10 +146,21 @@ mod tests {
     fn an_unknown_variant_is_an_error_that_lists_the_known() {
         assert_eq!(named(&[]).unwrap().len(), 3);
         assert_eq!(named(&["relaxed".to_owned()]).unwrap()[0].name, "relaxed");
-        let names = FAMILIES.map(|family| VARIANTS[0].file_name(family));
+        let names = |variant: &Variant| -> Vec<String> {
+            variant.families().map(|family| variant.file_name(family)).collect()
+        };
         assert_eq!(
-            names,
-            ["multihead_simd128", "multihead_text_simd128", "multihead_encoder_simd128"]
+            names(&VARIANTS[0]),
+            [
+                "multihead_simd128",
+                "multihead_text_simd128",
+                "multihead_encoder_simd128",
+                "multihead_gpu_simd128"
+            ]
+        );
+        assert_eq!(
+            names(&VARIANTS[2]),
+            ["multihead_threads", "multihead_text_threads", "multihead_encoder_threads"]
         );
         let error = named(&["avx".to_owned()]).err().unwrap().to_string();
         assert!(error.contains("simd128, relaxed, threads"), "{error}");
