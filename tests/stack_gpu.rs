@@ -8,7 +8,9 @@ use multihead::backend::cpu::{Cpu, lanes::Native};
 use multihead::error::{Error, Result};
 use multihead::formats::{gguf::GgufFile, marian::MarianFile};
 use multihead::model::arch;
-use multihead::ops::{Choices, Ops};
+use multihead::ops::{
+    AttentionArgs, AttentionSegment, CacheKind, Choices, KeysValues, Mask, Ops, View,
+};
 use multihead::stack::{Decoder, EncoderDecoder, Precision};
 use multihead::tasks::encoding::{Answer, EmbeddingOptions, EncodingModel, LoadOptions};
 use pollster::block_on;
@@ -273,7 +275,7 @@ fn choices_may_stay_on_the_device() {
 #[test]
 fn caches_grow_by_doubling() {
     let Some(mut gpu) = device(None) else { return };
-    let mut cache = gpu.cache(multihead::ops::CacheKind::Long, 2, 4);
+    let mut cache = gpu.cache(CacheKind::Long, 2, 4);
     let from = gpu.upload(1, 16, &[0.5; 16]);
     let (mut grown, mut bytes) = (0, 0);
     for _ in 0..5000 {
@@ -286,4 +288,61 @@ fn caches_grow_by_doubling() {
     assert!(grown <= 6, "{grown}");
     let mut values = Vec::new();
     block_on(gpu.read(&from, &mut values)).unwrap();
+}
+
+/// What attention takes besides the keys and values grows at most as they do, in a prompt's parts of 64 tokens and in decoding.
+#[test]
+fn attention_takes_room_linear_in_the_keys() {
+    let (heads, kv_heads, head_dim) = (9, 3, 64);
+    let width = kv_heads * head_dim;
+    for rows in [1, 64] {
+        let mut at_1k = 0;
+        for keys in [1 << 10, 2 << 10, 4 << 10, 8 << 10] {
+            // Each its own, so that no buffer was there before.
+            let Some(mut gpu) = device(None) else { return };
+            // Queries of zeros weigh all keys the same; the values are 0 in the first half, and 1.
+            let q = gpu.upload(rows, heads * head_dim, &vec![0.0; rows * heads * head_dim]);
+            let half = keys / 2 * 2 * width;
+            let values: Vec<f32> =
+                (0..2 * half).map(|i| if i < half { 0.0 } else { 1.0 }).collect();
+            let kv = gpu.upload(keys, 2 * width, &values);
+            let mut cache = gpu.cache(CacheKind::Long, kv_heads, head_dim);
+            gpu.append_to_cache(&mut cache, &kv, 0..keys, 0);
+            let segment = AttentionSegment {
+                query_rows: 0..rows,
+                kv: 0,
+                kv_rows: 0..keys,
+                past_len: keys - 1,
+            };
+            let before = gpu.counts().bytes;
+            let args = AttentionArgs {
+                q: View { tensor: &q, column: 0 },
+                kv: KeysValues::Caches(std::slice::from_ref(&cache)),
+                k_column: 0,
+                v_column: width,
+                segments: &[segment],
+                num_heads: heads,
+                num_kv_heads: kv_heads,
+                head_dim,
+                scale: 1.0,
+                score_cap: None,
+                relative: None,
+                mask: Mask::Causal,
+                weights_of: &[],
+            };
+            let (context, _) = gpu.attention(&args).unwrap();
+            let took = gpu.counts().bytes - before;
+            println!("{rows} rows, {keys} keys: {took} bytes");
+            if at_1k == 0 {
+                at_1k = took;
+            }
+            assert!(took <= at_1k * (keys as u64 >> 10), "{rows} rows, {keys} keys: {took}");
+            // A score of each row, head and key would take four bytes.
+            let scores = 4 * (rows * heads * keys) as u64;
+            assert!(keys < 8 << 10 || took < scores, "{took} of {scores}");
+            let mut values = Vec::new();
+            block_on(gpu.read(&context, &mut values)).unwrap();
+            assert!(values.iter().all(|value| (value - 0.5).abs() < 1e-5), "{:?}", values.first());
+        }
+    }
 }

@@ -21,7 +21,9 @@ use std::ops::Range;
 pub static KERNELS: &[&Kernel] = &[
     &super::activation::gpu::GATE,
     &super::activation::gpu::SOFT_CAP,
-    &super::attention::gpu::PLAIN,
+    &super::attention::gpu::FOURS,
+    &super::attention::gpu::MERGE,
+    &super::attention::gpu::ONES,
     &super::attention::gpu::WEIGHTS,
     &super::choose::gpu::CHOOSE,
     &super::embed::gpu::EMBED,

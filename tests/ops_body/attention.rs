@@ -7,24 +7,24 @@ use multihead::ops::attention::{check, reference};
 use multihead::ops::{AttentionArgs, AttentionSegment, CacheKind, KeysValues, Mask, Ops, View};
 
 /// An attention call whose queries, keys and values lie side by side in wider tensors.
-struct Attend {
-    q: Vec<f32>,
-    q_columns: usize,
-    q_column: usize,
+pub(super) struct Attend {
+    pub(super) q: Vec<f32>,
+    pub(super) q_columns: usize,
+    pub(super) q_column: usize,
     /// Keys, then values, `[rows, kv_columns]`.
-    kv: Vec<Vec<f32>>,
-    kv_columns: usize,
-    k_column: usize,
-    v_column: usize,
-    segments: Vec<AttentionSegment>,
-    num_heads: usize,
-    num_kv_heads: usize,
-    head_dim: usize,
-    score_cap: Option<f32>,
+    pub(super) kv: Vec<Vec<f32>>,
+    pub(super) kv_columns: usize,
+    pub(super) k_column: usize,
+    pub(super) v_column: usize,
+    pub(super) segments: Vec<AttentionSegment>,
+    pub(super) num_heads: usize,
+    pub(super) num_kv_heads: usize,
+    pub(super) head_dim: usize,
+    pub(super) score_cap: Option<f32>,
     /// `[num_heads, 2 · reach + 1]`
-    relative: Option<Vec<f32>>,
-    mask: Mask,
-    weights_of: Vec<usize>,
+    pub(super) relative: Option<Vec<f32>>,
+    pub(super) mask: Mask,
+    pub(super) weights_of: Vec<usize>,
 }
 
 impl Attend {
@@ -57,7 +57,7 @@ impl Attend {
         Some(ops.upload(rows, values.len() / rows, values))
     }
 
-    fn reference(&self) -> Vec<f32> {
+    pub(super) fn reference(&self) -> Vec<f32> {
         let q = (self.q.clone(), self.q_columns);
         let kv: Vec<_> = self.kv.iter().map(|kv| (kv.clone(), self.kv_columns)).collect();
         let relative = self.relative.as_ref();

@@ -21,25 +21,10 @@ struct Arguments {
   // Of the weights: heads asked for, and columns of the result.
   asked: u32,
   longest: u32,
+  // Of blocks: how many there are, into how many parts the keys of each are split, and how many keys a part has.
+  blocks: u32,
+  splits: u32,
+  keys_each: u32,
 }
-
-override HAS_RELATIVE: u32 = 0u;
 
 @group(0) @binding(0) var<uniform> arguments: Arguments;
-@group(0) @binding(1) var<storage, read> q: array<f32>;
-@group(0) @binding(2) var<storage, read> kv: array<f32>;
-@group(0) @binding(3) var<storage, read> relative: array<f32>;
-@group(0) @binding(4) var<storage, read> rows: array<u32>;
-
-// What a score becomes before the softmax; the key is `distance` positions after its query.
-fn score_of(product: f32, head: u32, distance: i32) -> f32 {
-  var score = product * arguments.scale;
-  if (HAS_RELATIVE == 1u) {
-    let column = i32(arguments.reach) + distance;
-    score += relative[i32(head * (2u * arguments.reach + 1u)) + column];
-  }
-  if (arguments.cap > 0.0) {
-    score = arguments.cap * tanh(clamp(score / arguments.cap, -12.0, 12.0));
-  }
-  return score;
-}

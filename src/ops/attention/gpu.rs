@@ -1,27 +1,35 @@
-//! Attention on the GPU: which rows see which keys, and the calls.
+//! Attention on the GPU: its kernels and their calls.
 
+use super::gpu_plan::{Call, MAX_HEAD_DIM, Plan, ROW_WORDS, Shape, calls, plan};
 use super::{AttentionArgs, KeysValues, check};
 use crate::backend::gpu::{Access, Bind, Dispatch, Gpu, Kernel, Tensor};
 use crate::error::Result;
 use crate::ops::linear::mismatch;
 
-/// A workgroup a query row and head.
-pub static PLAIN: Kernel = Kernel {
-    name: "attention/plain",
+/// A block of query heads a workgroup; heads begin at multiples of four.
+pub static FOURS: Kernel = Kernel {
+    name: "attention/attend by fours",
     sources: &[
-        include_str!("../lanes.wgsl"),
         include_str!("arguments.wgsl"),
-        include_str!("plain.wgsl"),
+        include_str!("fours.wgsl"),
+        include_str!("scores.wgsl"),
+        include_str!("blocks.wgsl"),
+        include_str!("attend.wgsl"),
     ],
-    entry: "attend",
-    bindings: &[Access::Read, Access::Read, Access::Read, Access::Data, Access::Write],
+    ..ONES
 };
 
-/// The weights of some heads.
-pub static WEIGHTS: Kernel = Kernel {
-    name: "attention/weights",
-    sources: &[include_str!("arguments.wgsl"), include_str!("weights.wgsl")],
-    entry: "weigh",
+/// The same, of heads that begin anywhere.
+pub static ONES: Kernel = Kernel {
+    name: "attention/attend",
+    sources: &[
+        include_str!("arguments.wgsl"),
+        include_str!("ones.wgsl"),
+        include_str!("scores.wgsl"),
+        include_str!("blocks.wgsl"),
+        include_str!("attend.wgsl"),
+    ],
+    entry: "attend",
     bindings: &[
         Access::Read,
         Access::Read,
@@ -32,8 +40,30 @@ pub static WEIGHTS: Kernel = Kernel {
     ],
 };
 
-/// Widest head of the kernels.
-const MAX_HEAD_DIM: usize = 256;
+/// Parts of keys that were split.
+pub static MERGE: Kernel = Kernel {
+    name: "attention/merge",
+    sources: &[
+        include_str!("arguments.wgsl"),
+        include_str!("blocks.wgsl"),
+        include_str!("merge.wgsl"),
+    ],
+    entry: "merge",
+    bindings: &[Access::Read, Access::Data, Access::Data, Access::Write],
+};
+
+/// The weights of some heads.
+pub static WEIGHTS: Kernel = Kernel {
+    name: "attention/weights",
+    sources: &[
+        include_str!("arguments.wgsl"),
+        include_str!("ones.wgsl"),
+        include_str!("scores.wgsl"),
+        include_str!("weights.wgsl"),
+    ],
+    entry: "weigh",
+    bindings: ONES.bindings,
+};
 
 /// Keys and values of one sequence; rows are tokens.
 pub struct GpuCache {
@@ -43,24 +73,6 @@ pub struct GpuCache {
 
 /// Arguments of attention on the device.
 pub type Arguments<'a> = AttentionArgs<'a, Tensor, GpuCache>;
-
-/// Query rows that look at the same tensor of keys and values, in one call: five words each, as `arguments.wgsl` says.
-pub fn rows_by_kv<T, C>(args: &AttentionArgs<'_, T, C>) -> Vec<(usize, Vec<u32>)> {
-    let mut calls: Vec<(usize, Vec<u32>)> = Vec::new();
-    for segment in args.segments {
-        if !calls.iter().any(|(kv, _)| *kv == segment.kv) {
-            calls.push((segment.kv, Vec::new()));
-        }
-        let Some((_, rows)) = calls.iter_mut().find(|(kv, _)| *kv == segment.kv) else { continue };
-        for (i, row) in segment.query_rows.clone().enumerate() {
-            let position = segment.past_len + i;
-            let seen = args.mask.visible_keys(position, segment.kv_rows.len());
-            let words = [row, segment.kv_rows.start, seen.start, seen.end, position];
-            rows.extend(words.map(|word| word as u32));
-        }
-    }
-    calls
-}
 
 impl Gpu {
     /// Records attention, and the weights of the heads asked for.
@@ -77,46 +89,76 @@ impl Gpu {
         let y = self.stale(q.rows(), args.num_heads * args.head_dim);
         let asked = args.weights_of.len();
         let weights = (asked > 0).then(|| self.zeroed(q.rows() * asked, longest));
-        for (kv, rows) in rows_by_kv(args) {
+        for call in calls(args) {
             let kv = match args.kv {
-                KeysValues::Tensors(tensors) => tensors.get(kv),
-                KeysValues::Caches(caches) => caches.get(kv).map(|cache| &cache.tokens),
+                KeysValues::Tensors(tensors) => tensors.get(call.kv),
+                KeysValues::Caches(caches) => caches.get(call.kv).map(|cache| &cache.tokens),
             };
             // It is there: that was checked.
             let Some(kv) = kv else { continue };
-            self.attend_rows(args, kv, &rows, &y);
+            self.attend_rows(args, kv, &call, &y);
             if let Some(weights) = &weights {
-                self.weigh_rows(args, kv, &rows, weights);
+                self.weigh_rows(args, kv, &call.rows, weights);
             }
         }
-        // Of each row the heads lie side by side.
         Ok((y, weights))
     }
 
-    fn attend_rows(&self, args: &Arguments<'_>, kv: &Tensor, rows: &[u32], y: &Tensor) {
-        let [across, down] = self.limits().spread(rows.len() / 5 * args.num_heads);
+    fn attend_rows(&self, args: &Arguments<'_>, kv: &Tensor, call: &Call, y: &Tensor) {
+        let shape = Shape {
+            runs: &call.runs,
+            num_heads: args.num_heads,
+            num_kv_heads: args.num_kv_heads,
+            head_dim: args.head_dim,
+        };
+        let plan = plan(&shape, &self.limits());
+        let uniforms = uniforms(args, kv, call.rows.len(), y.columns(), Some(&plan));
+        let parts = (plan.splits > 1).then(|| self.storage(4 * plan.scratch as u64));
+        let q = &args.q;
+        let starts = [q.tensor.columns(), q.column, kv.columns(), args.k_column, args.v_column];
+        let by_fours = starts.iter().chain([&args.head_dim]).all(|start| start.is_multiple_of(4));
+        let slots = ("SLOTS", plan.slots as u32);
+        let [rows, blocks] = [&call.rows, &plan.blocks].map(|words| Bind::Data(words));
+        let [across, down] = plan.workgroups;
         self.dispatch(&Dispatch {
-            kernel: &PLAIN,
-            constants: &[("HAS_RELATIVE", u32::from(args.relative.is_some()))],
-            uniforms: &uniforms(args, kv, rows.len() / 5, 0),
+            kernel: if by_fours { &FOURS } else { &ONES },
+            constants: &[
+                ("HAS_RELATIVE", u32::from(args.relative.is_some())),
+                slots,
+                ("IS_SPLIT", u32::from(parts.is_some())),
+                ("PIECES", plan.pieces),
+            ],
+            uniforms: &uniforms,
             bindings: &[
-                Bind::Buffer(args.q.tensor.storage()),
+                Bind::Buffer(q.tensor.storage()),
                 Bind::Buffer(kv.storage()),
                 Bind::Buffer(args.relative.unwrap_or(kv).storage()),
-                Bind::Data(rows),
-                Bind::Buffer(y.storage()),
+                rows,
+                blocks,
+                Bind::Buffer(parts.as_ref().unwrap_or(y.storage())),
             ],
             workgroups: [across, down, 1],
         });
+        if let Some(parts) = &parts {
+            let [across, down] = plan.merging;
+            self.dispatch(&Dispatch {
+                kernel: &MERGE,
+                constants: &[slots],
+                uniforms: &uniforms,
+                bindings: &[Bind::Buffer(parts), rows, blocks, Bind::Buffer(y.storage())],
+                workgroups: [across, down, 1],
+            });
+        }
     }
 
     fn weigh_rows(&self, args: &Arguments<'_>, kv: &Tensor, rows: &[u32], y: &Tensor) {
         let heads: Vec<u32> = args.weights_of.iter().map(|head| *head as u32).collect();
-        let [across, down] = self.limits().spread((rows.len() / 5 * heads.len()).div_ceil(64));
+        let count = rows.len() / ROW_WORDS * heads.len();
+        let [across, down] = self.limits().spread(count.div_ceil(64));
         self.dispatch(&Dispatch {
             kernel: &WEIGHTS,
             constants: &[("HAS_RELATIVE", u32::from(args.relative.is_some()))],
-            uniforms: &uniforms(args, kv, rows.len() / 5, y.columns()),
+            uniforms: &uniforms(args, kv, rows.len(), y.columns(), None),
             bindings: &[
                 Bind::Buffer(args.q.tensor.storage()),
                 Bind::Buffer(kv.storage()),
@@ -130,11 +172,17 @@ impl Gpu {
     }
 }
 
-/// The struct of `arguments.wgsl`.
-fn uniforms(args: &Arguments<'_>, kv: &Tensor, count: usize, longest: usize) -> [u32; 14] {
+/// The struct of `arguments.wgsl`; there are `words` of rows.
+fn uniforms(
+    args: &Arguments<'_>,
+    kv: &Tensor,
+    words: usize,
+    longest: usize,
+    plan: Option<&Plan>,
+) -> [u32; 17] {
     let reach = args.relative.map_or(0, |relative| relative.columns() / 2);
     [
-        count as u32,
+        (words / ROW_WORDS) as u32,
         args.num_heads as u32,
         (args.num_heads / args.num_kv_heads) as u32,
         args.head_dim as u32,
@@ -148,43 +196,8 @@ fn uniforms(args: &Arguments<'_>, kv: &Tensor, count: usize, longest: usize) -> 
         args.score_cap.unwrap_or(0.0).to_bits(),
         args.weights_of.len() as u32,
         longest as u32,
+        plan.map_or(0, |plan| plan.blocks.len() / 3) as u32,
+        plan.map_or(1, |plan| plan.splits) as u32,
+        plan.map_or(0, |plan| plan.keys_each) as u32,
     ]
-}
-
-#[cfg(test)]
-mod tests {
-    use super::rows_by_kv;
-    use crate::ops::{AttentionArgs, AttentionSegment, KeysValues, Mask, View};
-
-    #[test]
-    fn rows_that_see_the_same_tensor_go_together() {
-        let segment = |query_rows, kv, kv_rows, past_len| AttentionSegment {
-            query_rows,
-            kv,
-            kv_rows,
-            past_len,
-        };
-        let segments =
-            [segment(0..2, 0, 0..2, 0), segment(2..3, 1, 0..4, 3), segment(3..4, 0, 2..6, 3)];
-        let (tensors, q): ([(); 2], ()) = ([(), ()], ());
-        let args = AttentionArgs::<'_, (), ()> {
-            q: View { tensor: &q, column: 0 },
-            kv: KeysValues::Tensors(&tensors),
-            k_column: 0,
-            v_column: 0,
-            segments: &segments,
-            num_heads: 1,
-            num_kv_heads: 1,
-            head_dim: 1,
-            scale: 1.0,
-            score_cap: None,
-            relative: None,
-            mask: Mask::Window(2),
-            weights_of: &[],
-        };
-        // Row, first key, keys seen from and to, position.
-        let first = vec![0, 0, 0, 1, 0, 1, 0, 0, 2, 1, 3, 2, 2, 4, 3];
-        let second = vec![2, 0, 2, 4, 3];
-        assert_eq!(rows_by_kv(&args), [(0, first), (1, second)]);
-    }
 }

@@ -3,6 +3,8 @@
 pub mod cpu;
 #[cfg(feature = "gpu")]
 pub mod gpu;
+#[cfg(feature = "gpu")]
+mod gpu_plan;
 mod tiles;
 
 use super::linear::mismatch;
