@@ -15,6 +15,8 @@ pub struct Limits {
     pub max_invocations: u32,
     /// Bytes of workgroup memory (`maxComputeWorkgroupStorageSize`).
     pub workgroup_bytes: u32,
+    /// Workgroups that keep the device busy; no device says it. With fewer, kernels are cut into smaller pieces.
+    pub busy: usize,
 }
 
 impl Limits {
@@ -26,7 +28,11 @@ impl Limits {
         max_workgroups: 65_535,
         max_invocations: 256,
         workgroup_bytes: 16 << 10,
+        busy: 128,
     };
+
+    /// [`Limits::busy`] of a device that computes on the CPU.
+    pub const BUSY_SOFTWARE: usize = 8;
 
     /// Bytes that one buffer of weights or activations may have: all of it is bound at once.
     pub fn max_bytes(&self) -> u64 {

@@ -46,7 +46,10 @@ impl Gpu {
         let adapter = adapter.map_err(|error| refused(&error))?;
         let can = adapter.limits();
         let most = request.max_binding.unwrap_or(u64::MAX);
+        let info = adapter.get_info();
+        let is_software = info.device_type == wgpu::DeviceType::Cpu;
         let limits = Limits {
+            busy: if is_software { Limits::BUSY_SOFTWARE } else { Limits::GUARANTEED.busy },
             max_binding: can.max_storage_buffer_binding_size.min(most),
             max_buffer: can.max_buffer_size.min(most),
             ..Limits::GUARANTEED
@@ -61,9 +64,8 @@ impl Gpu {
         let (device, queue) = device.map_err(|error| refused(&error))?;
         let faults = Faults::default();
         faults.listen(&device);
-        let info = adapter.get_info();
         let info = AdapterInfo {
-            is_software: info.device_type == wgpu::DeviceType::Cpu,
+            is_software,
             driver: format!("{} {}", info.driver, info.driver_info).trim().to_owned(),
             name: info.name,
         };

@@ -1,8 +1,10 @@
-// Products of at most X_ROWS rows: eight lanes an output, sixteen outputs a workgroup; each lane takes every eighth vector
-// of codes. The rows lie in workgroup memory, normalised, as many columns at a time as there is room for.
+// Products of at most X_ROWS rows: eight lanes an output, GROUPS times sixteen outputs a workgroup; each lane takes every
+// eighth vector of codes. The rows lie in workgroup memory, normalised, as many columns at a time as there is room for.
 
 // 1, 2, 4 or 8.
 override X_ROWS: u32 = 1u;
+// 1, 2, 4 or 8; with X_ROWS at most 8: so many sums a lane has.
+override GROUPS: u32 = 1u;
 // The rows are normalised first: 0 not, 1 with the mean as 0 (RMS), 2 with their mean.
 override NORM: u32 = 0u;
 
@@ -19,6 +21,9 @@ const QUADS = 768u;
 // Fours of the rows, one of each nine left out (`place`); at the end the sums of the lanes.
 var<workgroup> tile: array<vec4f, 864>;
 var<workgroup> shares: array<f32, 128>;
+// Sums of FIRST_ROUND threads of each row.
+const FIRST_ROUND = 8u;
+var<workgroup> rounds: array<f32, 64>;
 // Mean and inverse deviation of each row.
 var<workgroup> moments: array<vec2f, 8>;
 
@@ -31,14 +36,24 @@ fn place(quad: u32) -> u32 {
 fn sums_of_rows(value: f32, thread: u32) -> f32 {
   let threads = THREADS / X_ROWS;
   let member = thread % threads;
-  workgroupBarrier();
   shares[thread] = value;
   workgroupBarrier();
-  for (var half = threads / 2u; half > 0u; half /= 2u) {
-    if (member < half) { shares[thread] += shares[thread + half]; }
-    workgroupBarrier();
+  // In two rounds: a barrier costs more than a few additions.
+  if (member < FIRST_ROUND) {
+    var sum = 0.0;
+    for (var i = member; i < threads; i += FIRST_ROUND) { sum += shares[thread - member + i]; }
+    rounds[r_of(thread) * FIRST_ROUND + member] = sum;
   }
-  return shares[thread - member];
+  workgroupBarrier();
+  var sum = 0.0;
+  for (var i = 0u; i < FIRST_ROUND; i++) { sum += rounds[r_of(thread) * FIRST_ROUND + i]; }
+  workgroupBarrier();
+  return sum;
+}
+
+// Of the row whose moments a thread helps to find.
+fn r_of(thread: u32) -> u32 {
+  return thread / (THREADS / X_ROWS);
 }
 
 fn find_moments(thread: u32) {
@@ -73,7 +88,7 @@ fn input(r: u32, column: u32) -> f32 {
   return scaled + parameters[arguments.in_features + column];
 }
 
-// The sums of the eight lanes of a slot, of the rows 4k to 4k + 3.
+// The sums 4k to 4k + 3 of the eight lanes of a slot.
 fn sum_of_lanes(slot: u32, k: u32) -> vec4f {
   var sum = vec4f(0.0);
   for (var lane = 0u; lane < LANES; lane++) { sum += tile[THREADS * k + slot * LANES + lane]; }
@@ -87,13 +102,13 @@ fn multiply(
   @builtin(local_invocation_index) thread: u32,
 ) {
   let workgroup = workgroup_id.y * workgroups.x + workgroup_id.x;
-  if (workgroup >= (arguments.out_features + OUTPUTS - 1u) / OUTPUTS) { return; }
+  if (workgroup * GROUPS >= (arguments.out_features + OUTPUTS - 1u) / OUTPUTS) { return; }
   if (NORM > 0u) { find_moments(thread); }
   let columns = arguments.in_features;
   let vectors = vectors_of_row(columns);
   let each = quads_of_vector();
   let quads = QUADS / X_ROWS;
-  let o = output_of(workgroup, thread / LANES, OUTPUTS);
+  // Of row r and the group g at g · X_ROWS + r.
   var sums: array<f32, 8>;
   for (var first = 0u; first < vectors * each; first += quads) {
     let count = min(quads, vectors * each - first);
@@ -109,13 +124,16 @@ fn multiply(
       tile[place(r * quads + quad)] = values;
     }
     workgroupBarrier();
-    if (o < arguments.out_features) {
-      for (var v = thread % LANES; v < count / each; v += LANES) {
-        let vector = vector_at(o, first / each + v, columns);
-        for (var q = 0u; q < each; q++) {
-          let weights = quad_of(vector, q);
-          for (var r = 0u; r < X_ROWS; r++) {
-            sums[r] += dot(weights, tile[place(r * quads + v * each + q)]);
+    for (var g = 0u; g < GROUPS; g++) {
+      let o = output_of(workgroup * GROUPS + g, thread / LANES, OUTPUTS);
+      if (o < arguments.out_features) {
+        for (var v = thread % LANES; v < count / each; v += LANES) {
+          let vector = vector_at(o, first / each + v, columns);
+          for (var q = 0u; q < each; q++) {
+            let weights = quad_of(vector, q);
+            for (var r = 0u; r < X_ROWS; r++) {
+              sums[g * X_ROWS + r] += dot(weights, tile[place(r * quads + v * each + q)]);
+            }
           }
         }
       }
@@ -123,16 +141,17 @@ fn multiply(
   }
   workgroupBarrier();
   tile[thread] = vec4f(sums[0], sums[1], sums[2], sums[3]);
-  if (X_ROWS > 4u) { tile[THREADS + thread] = vec4f(sums[4], sums[5], sums[6], sums[7]); }
+  if (X_ROWS * GROUPS > 4u) { tile[THREADS + thread] = vec4f(sums[4], sums[5], sums[6], sums[7]); }
   workgroupBarrier();
   let columns_each = select(OUTPUTS, OUTPUTS / 2u, GATE == 1u);
   let k = thread / columns_each;
-  if (4u * k >= X_ROWS) { return; }
+  if (4u * k >= X_ROWS * GROUPS) { return; }
   let slot = thread % columns_each;
   let sum = sum_of_lanes(slot, k);
   var other = vec4f(0.0);
   if (GATE == 1u) { other = sum_of_lanes(slot + OUTPUTS / 2u, k); }
-  for (var i = 0u; i < 4u; i++) {
-    finish(4u * k + i, workgroup * columns_each + slot, sum[i], other[i]);
+  for (var i = 0u; i < min(4u, X_ROWS * GROUPS); i++) {
+    let g = (4u * k + i) / X_ROWS;
+    finish((4u * k + i) % X_ROWS, (workgroup * GROUPS + g) * columns_each + slot, sum[i], other[i]);
   }
 }

@@ -180,12 +180,19 @@ impl Gpu {
         let [across, down] = plan.workgroups;
         let workgroups = [across, down, 1];
         match plan.kernel {
-            Choice::FewRows { x_rows } => {
+            Choice::FewRows { x_rows, groups } => {
                 let kind = norm.map_or(0, |norm| if norm.is_rms() { 1 } else { 2 });
                 let parameters = norm.map_or(product.bias, GpuNorm::parameters);
                 self.dispatch(&Dispatch {
                     kernel: &FEW_ROWS,
-                    constants: &[format, code, gate, ("X_ROWS", x_rows), ("NORM", kind)],
+                    constants: &[
+                        format,
+                        code,
+                        gate,
+                        ("X_ROWS", x_rows),
+                        ("GROUPS", groups),
+                        ("NORM", kind),
+                    ],
                     uniforms: &uniforms,
                     bindings: &[words, scales, bias, x, Bind::Buffer(parameters), y],
                     workgroups,

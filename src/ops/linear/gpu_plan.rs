@@ -27,6 +27,8 @@ pub enum Choice {
     FewRows {
         /// Rows that there is room for: 1, 2, 4 or 8.
         x_rows: u32,
+        /// Sixteens of outputs of a workgroup: 1, 2, 4 or 8, with `x_rows` at most 8.
+        groups: u32,
     },
     /// `tiled.wgsl`.
     Tiled {
@@ -58,17 +60,20 @@ const FEW_ROWS_OUTPUTS: usize = 16;
 /// The same of [`Choice::Tiled`].
 const TILED_OUTPUTS: usize = 64;
 
-/// Workgroups that keep a large device busy; with fewer, tiles are made smaller.
-const BUSY: usize = 128;
-
 /// The kernel of a product, and its workgroups.
 pub fn plan(shape: Shape, limits: &Limits) -> Plan {
     let Shape { rows, outputs } = shape;
     if rows <= FEW_ROWS {
-        let x_rows = rows.next_power_of_two() as u32;
-        let workgroups =
-            limits.spread(if rows == 0 { 0 } else { outputs.div_ceil(FEW_ROWS_OUTPUTS) });
-        return Plan { kernel: Choice::FewRows { x_rows }, workgroups };
+        let x_rows = rows.next_power_of_two();
+        let of = |groups: usize| outputs.div_ceil(FEW_ROWS_OUTPUTS * groups);
+        // What each workgroup does first, to read and normalise the rows, is done less often with more outputs each.
+        let fits = |groups: &usize| *groups == 1 || of(*groups) >= 2 * limits.busy;
+        let groups =
+            [8, 4, 2, 1].into_iter().filter(|groups| groups * x_rows <= FEW_ROWS).find(fits);
+        let groups = groups.unwrap_or(1);
+        let workgroups = limits.spread(if rows == 0 { 0 } else { of(groups) });
+        let kernel = Choice::FewRows { x_rows: x_rows as u32, groups: groups as u32 };
+        return Plan { kernel, workgroups };
     }
     let across = outputs.div_ceil(TILED_OUTPUTS);
     let tiles = |each: usize| across.saturating_mul(rows.div_ceil(16 * each));
@@ -78,7 +83,7 @@ pub fn plan(shape: Shape, limits: &Limits) -> Plan {
         _ => 4,
     };
     // A tile half as high reads the matrix twice as often, but on processors that had nothing to do.
-    let is_busy = |each: &usize| *each == 1 || tiles(*each) >= BUSY;
+    let is_busy = |each: &usize| *each == 1 || tiles(*each) >= limits.busy;
     let rows_each = [rows_each, rows_each / 2].into_iter().find(is_busy).unwrap_or(1);
     let workgroups = limits.spread(tiles(rows_each));
     Plan { kernel: Choice::Tiled { rows_each: rows_each as u32 }, workgroups }
@@ -97,14 +102,33 @@ mod tests {
     fn few_rows_read_the_matrix_once() {
         for (rows, x_rows) in [(1, 1), (2, 2), (3, 4), (4, 4), (5, 8), (8, 8)] {
             let Plan { kernel, workgroups } = of(rows, 1537);
-            assert_eq!(kernel, Choice::FewRows { x_rows });
+            assert_eq!(kernel, Choice::FewRows { x_rows, groups: 1 });
             // 1537 outputs by sixteen.
             assert_eq!(workgroups, [97, 1]);
             assert!(kernel.takes_norm() && kernel.takes_gate());
         }
         assert_eq!(of(0, 1537).workgroups, [0, 1]);
-        // A vocabulary of 1 200 000 is more than a dimension has workgroups.
-        assert_eq!(of(1, 1_200_000).workgroups, [37_500, 2]);
+        // A vocabulary of 9 000 000 is more than a dimension has workgroups.
+        assert_eq!(of(1, 9_000_000).workgroups, [35_157, 2]);
+    }
+
+    #[test]
+    fn many_outputs_go_together_where_the_device_stays_busy() {
+        let groups = |rows, outputs, busy| match plan(
+            Shape { rows, outputs },
+            &Limits { busy, ..Limits::GUARANTEED },
+        )
+        .kernel
+        {
+            Choice::FewRows { groups, .. } => groups,
+            Choice::Tiled { .. } => panic!("{rows} rows"),
+        };
+        // 49 152 outputs are 384 times 128; 3072 are 192 times sixteen, which keep 128 processors busy, and not twice.
+        assert_eq!(groups(1, 49_152, 128), 8);
+        assert_eq!(groups(1, 3072, 128), 1);
+        assert_eq!(groups(1, 3072, 8), 8);
+        // Eight sums a lane.
+        assert_eq!([2, 3, 5].map(|rows| groups(rows, 49_152, 8)), [4, 2, 1]);
     }
 
     #[test]
