@@ -3,6 +3,8 @@
 use super::beam::{Beam, BeamOptions, Hypothesis};
 use crate::error::Result;
 use crate::ops::{Choices, Ops, Pick, Wanted};
+#[cfg(feature = "gpu")]
+use crate::stack::StepOutput;
 use crate::stack::{DecoderState, Encoded, EncoderDecoder, SourceRows};
 use std::{ops::Range, sync::Arc};
 
@@ -129,7 +131,7 @@ impl<O: Ops> Search<O> {
         #[cfg(feature = "gpu")]
         {
             let is_greedy = || self.sources.iter().all(|source| source.beam.is_greedy());
-            if O::READS_LATE && !self.with_alignment && is_greedy() {
+            if O::READS_LATE && is_greedy() {
                 return self.step_ahead(ops, model).await;
             }
         }
@@ -181,18 +183,22 @@ impl<O: Ops> Search<O> {
         ops: &mut O,
         model: &EncoderDecoder<O>,
     ) -> Result<Vec<(usize, Vec<Hypothesis>)>> {
-        let Self { state, encoded, sources, room, .. } = self;
+        let Self { state, encoded, sources, with_alignment, room, .. } = self;
+        let with_alignment = *with_alignment;
         room.begin(sources);
         let (rows, tokens, row_sources) = (room.tokens.len(), &room.tokens, &room.row_sources);
         let left = sources.iter().map(|source| source.beam.left()).max().unwrap_or(1);
         let steps = left.min(AHEAD);
         let mut chosen = O::Chosen::default();
+        let mut alignments = Vec::new();
         for step in 0..steps {
-            let hidden = if step == 0 {
-                model.decode_step(ops, encoded, state, tokens, row_sources, false)?.hidden
+            let StepOutput { hidden, alignment } = if step == 0 {
+                model.decode_step(ops, encoded, state, tokens, row_sources, with_alignment)?
             } else {
-                model.decode_chosen(ops, encoded, state, (&chosen, rows), row_sources)?
+                let last = (&chosen, rows);
+                model.decode_chosen(ops, encoded, state, last, row_sources, with_alignment)?
             };
+            alignments.extend(alignment);
             let mut first = 0;
             while let Some(source) = sources.get(first) {
                 // Rows with the same candidates go through one product.
@@ -205,12 +211,17 @@ impl<O: Ops> Search<O> {
                 first += count;
             }
         }
-        ops.read_chosen(&chosen, &mut room.choices).await?;
+        // Of every step the longest source is the same.
+        let stride = alignments.first().map_or(0, |alignment| ops.shape(alignment).1);
+        let (choices, attention) = (&mut room.choices, &mut room.attention);
+        ops.read_chosen_with(&chosen, &alignments, choices, attention).await?;
         room.kept_rows.clear();
         for (row, Source { beam, .. }) in sources.iter_mut().enumerate() {
             for step in 0..steps {
+                let at = step * rows + row;
                 if beam.live() > 0 {
-                    beam.advance(&room.choices, step * rows + row, &[], 0);
+                    let own = room.attention.get(at * stride..).unwrap_or_default();
+                    beam.advance(&room.choices, at, own, stride);
                 }
             }
             room.kept_rows.extend((beam.live() > 0).then_some(row));

@@ -345,6 +345,16 @@ impl Ops for Gpu {
         self.read_choices(chosen, to).await
     }
 
+    async fn read_chosen_with(
+        &mut self,
+        chosen: &GpuChosen,
+        tensors: &[Tensor],
+        to: &mut Choices,
+        values: &mut Vec<f32>,
+    ) -> Result<()> {
+        self.read_choices_with(chosen, tensors, to, values).await
+    }
+
     async fn read(&mut self, tensor: &Tensor, to: &mut Vec<f32>) -> Result<()> {
         to.clear();
         let mut words = Vec::new();

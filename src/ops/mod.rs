@@ -345,6 +345,26 @@ pub trait Ops {
         chosen: &Self::Chosen,
         to: &mut Choices,
     ) -> impl Future<Output = Result<()>>;
+    /// Waits for the recorded work and reads choices, and tensors one after the other, all in one go where each would take
+    /// long.
+    #[cfg(feature = "gpu")]
+    fn read_chosen_with(
+        &mut self,
+        chosen: &Self::Chosen,
+        tensors: &[Self::Tensor],
+        to: &mut Choices,
+        values: &mut Vec<f32>,
+    ) -> impl Future<Output = Result<()>> {
+        async move {
+            let mut own = Vec::new();
+            values.clear();
+            for tensor in tensors {
+                self.read(tensor, &mut own).await?;
+                values.append(&mut own);
+            }
+            self.read_chosen(chosen, to).await
+        }
+    }
     /// Waits for the recorded work and reads a tensor, row after row.
     fn read(
         &mut self,

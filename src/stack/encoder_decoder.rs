@@ -122,8 +122,7 @@ impl<O: Ops> EncoderDecoder<O> {
         Ok(StepOutput { hidden, alignment })
     }
 
-    /// [`EncoderDecoder::decode_step`] of the tokens chosen last, one a row, which need not be known for it:
-    /// `[rows, hidden_size]`.
+    /// [`EncoderDecoder::decode_step`] of the tokens chosen last, one a row, which need not be known for it.
     pub fn decode_chosen(
         &self,
         ops: &mut O,
@@ -131,10 +130,17 @@ impl<O: Ops> EncoderDecoder<O> {
         state: &mut DecoderState<O>,
         (chosen, rows): (&O::Chosen, usize),
         sources: &[SourceRows],
-    ) -> Result<O::Tensor> {
-        let input = DecoderInput { state, cross: encoded.blocks(), sources, weights_of: None };
+        with_alignment: bool,
+    ) -> Result<StepOutput<O>> {
+        let input = DecoderInput {
+            state,
+            cross: encoded.blocks(),
+            sources,
+            weights_of: with_alignment.then_some(self.alignment),
+        };
         let tokens = StepTokens::Chosen(chosen, rows);
-        self.decoder.decode(ops, tokens, input).map(|(hidden, _)| hidden)
+        let (hidden, alignment) = self.decoder.decode(ops, tokens, input)?;
+        Ok(StepOutput { hidden, alignment })
     }
 
     /// The output projection over the target tokens `ids`, or over all.

@@ -150,13 +150,52 @@ impl Gpu {
     /// # Errors
     /// The faults of the calls since the last read.
     pub(crate) async fn read_choices(&self, chosen: &GpuChosen, to: &mut Choices) -> Result<()> {
-        to.clear();
         let mut words = Vec::new();
         let count = chosen.stride * chosen.wanted.len();
         match &chosen.pairs {
             Some(pairs) => self.read_words(pairs, count, &mut words).await?,
             None => self.take_fault()?,
         }
+        chosen.tell(&words, to);
+        Ok(())
+    }
+
+    /// [`Gpu::read_choices`] with tensors, whose values come one after the other: all are copied into one buffer, of
+    /// which there is one read-back.
+    ///
+    /// # Errors
+    /// As [`Gpu::read_choices`].
+    pub(crate) async fn read_choices_with(
+        &self,
+        chosen: &GpuChosen,
+        tensors: &[Tensor],
+        to: &mut Choices,
+        values: &mut Vec<f32>,
+    ) -> Result<()> {
+        let count = chosen.stride * chosen.wanted.len();
+        let sizes = tensors.iter().map(Tensor::bytes);
+        let all = self.storage(4 * count as u64 + sizes.sum::<u64>());
+        let pairs = chosen.pairs.iter().map(|pairs| (pairs, 4 * count as u64));
+        let mut end = 0;
+        for (storage, bytes) in pairs.chain(tensors.iter().map(|one| (one.storage(), one.bytes())))
+        {
+            self.copy_bytes(storage, 0..bytes, &all, end);
+            end += bytes;
+        }
+        let mut words = Vec::new();
+        self.read_words(&all, end as usize / 4, &mut words).await?;
+        chosen.tell(&words, to);
+        values.clear();
+        values.extend(words.iter().skip(count).map(|word| f32::from_bits(*word)));
+        Ok(())
+    }
+}
+
+impl GpuChosen {
+    /// Adds the choices that were read.
+    fn tell(&self, words: &[u32], to: &mut Choices) {
+        to.clear();
+        let chosen = self;
         for (row, wanted) in chosen.wanted.iter().enumerate() {
             let pairs = words.get(row * chosen.stride..).unwrap_or_default();
             let pairs = pairs.as_chunks::<2>().0.iter().take(*wanted);
@@ -164,6 +203,5 @@ impl Gpu {
                 |[id, bits]: &[u32; 2]| Choice { id: *id, log_prob: f32::from_bits(*bits) };
             to.push_row(pairs.take_while(|[id, _]| *id != NONE).map(choice));
         }
-        Ok(())
     }
 }
