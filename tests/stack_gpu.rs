@@ -2,6 +2,7 @@
 #![cfg(not(target_arch = "wasm32"))]
 #![allow(clippy::unwrap_used, clippy::panic)] // as in any test
 
+mod gpu_runtime;
 mod support;
 
 use multihead::backend::cpu::{Cpu, lanes::Native};

@@ -16,6 +16,8 @@ mod gpu;
 #[cfg(feature = "gpu")]
 mod gpu_blocks;
 #[cfg(feature = "gpu")]
+mod gpu_check;
+#[cfg(feature = "gpu")]
 mod gpu_rows;
 #[cfg(feature = "gpu")]
 pub mod gpu_weights;

@@ -20,6 +20,9 @@ use wasm_bindgen::{JsValue, prelude::wasm_bindgen};
 #[wasm_bindgen]
 pub struct EncoderModel {
     model: Rc<task::EncodingModel<Device>>,
+    /// Parts of the warm-up that were done.
+    #[cfg(feature = "gpu")]
+    warmed: std::cell::Cell<usize>,
 }
 
 #[wasm_bindgen]
@@ -44,7 +47,11 @@ impl EncoderModel {
         }
         let folder = ModelFolder::new(all);
         let model = task::EncodingModel::load(device()?, folder, options);
-        Ok(Self { model: Rc::new(model.map_err(|error| to_js(&error))?) })
+        Ok(Self {
+            model: Rc::new(model.map_err(|error| to_js(&error))?),
+            #[cfg(feature = "gpu")]
+            warmed: Default::default(),
+        })
     }
 
     /// `{ precision, architecture, tasks, dimensions, maxTokens, maskToken? }`; tasks are 'embed', 'classify', 'tag', 'fill'.
@@ -118,6 +125,20 @@ impl EncoderModel {
         let texts = vec![text.clone()];
         let job = self.model.fill(text, top.unwrap_or(5), embedding.too_long);
         Ok(EncoderJob { job: job.map_err(|error| to_js(&error))?, texts })
+    }
+}
+
+#[cfg(feature = "gpu")]
+#[wasm_bindgen]
+impl EncoderModel {
+    /// Does a part of what makes the first call as fast as the others; resolves to how many parts are left.
+    ///
+    /// # Errors
+    /// An object `{ code, message }` of what the GPU reports: 'out-of-memory' if the weights found no room, among others.
+    #[wasm_bindgen(js_name = warmUp)]
+    pub async fn warm_up(&self) -> Result<usize, JsValue> {
+        let part = self.warmed.replace(self.warmed.get() + 1);
+        self.model.warm_up(part).await.map_err(|error| to_js(&error))
     }
 }
 

@@ -3,9 +3,11 @@
 use super::error::{set, to_js};
 use super::options::gpu_request;
 use crate::error::Error;
-use js_sys::Object;
+use js_sys::{Object, Reflect};
 use std::cell::RefCell;
-use wasm_bindgen::{JsValue, prelude::wasm_bindgen};
+use wasm_bindgen::{JsCast, JsValue, closure::Closure, prelude::wasm_bindgen};
+
+use crate::tasks::GpuRequest;
 
 pub use crate::tasks::Gpu as Device;
 
@@ -29,17 +31,18 @@ pub(super) fn device() -> Result<Device, JsValue> {
 
 /// Asks the browser for a GPU and resolves to what it says of itself: `{ name, driver, software, maxBinding, maxBuffer }`,
 /// sizes in bytes. Models loaded afterwards compute on it. There is one for all, until it is lost; then another is asked
-/// for. Options, for tests: `{ software, maxBinding }`.
+/// for. One that computes wrong is refused. Options, for tests: `{ software, maxBinding }`.
 ///
 /// # Errors
-/// An object `{ code: 'gpu-unavailable', message }` where there is no adapter or it refuses, or of an unknown option.
+/// An object `{ code: 'gpu-unavailable', message }` where there is no adapter, it refuses or it is refused; or of an unknown
+/// option.
 #[wasm_bindgen(js_name = startGpu)]
 pub async fn start_gpu(options: JsValue) -> Result<Object, JsValue> {
     let request = gpu_request(&options)?;
     let device = match shared() {
         Some(device) => device,
         None => {
-            let requested = Device::request(request).await.map_err(|error| to_js(&error))?;
+            let requested = tested(request).await.map_err(|error| to_js(&error))?;
             // Another call may have been faster.
             let device = shared().unwrap_or(requested);
             SHARED.set(Some(device.clone()));
@@ -54,6 +57,39 @@ pub async fn start_gpu(options: JsValue) -> Result<Object, JsValue> {
     set(&object, "maxBinding", limits.max_binding as f64);
     set(&object, "maxBuffer", limits.max_buffer as f64);
     Ok(object)
+}
+
+/// A device that computes right.
+async fn tested(request: GpuRequest) -> Result<Device, Error> {
+    let device = Device::request(request).await?;
+    listen(&device);
+    match device.self_test().await {
+        Ok(()) => Ok(device),
+        Err(error) => {
+            device.destroy();
+            Err(match error {
+                Error::NoGpu { .. } => error,
+                _ => Error::NoGpu { what: error.to_string() },
+            })
+        }
+    }
+}
+
+/// Takes over the errors that no call returns: the library's own handler knows two of the three kinds that there are, and
+/// panics at the third.
+fn listen(device: &Device) {
+    let Some(browser) = device.in_browser() else { return };
+    let record = device.fault_recorder();
+    let get = |object: &JsValue, key: &str| {
+        Reflect::get(object, &JsValue::from_str(key)).unwrap_or_default()
+    };
+    let handler = Closure::<dyn FnMut(JsValue)>::new(move |event: JsValue| {
+        let error = get(&event, "error");
+        let kind = get(&get(&error, "constructor"), "name");
+        let message = get(&error, "message").as_string().unwrap_or_default();
+        record((kind != "GPUOutOfMemoryError").then_some(message));
+    });
+    browser.set_onuncapturederror(Some(handler.into_js_value().unchecked_ref()));
 }
 
 /// Bytes of all buffers on the GPU.

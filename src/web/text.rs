@@ -19,6 +19,9 @@ use wasm_bindgen::{JsCast, JsValue, prelude::wasm_bindgen};
 #[wasm_bindgen]
 pub struct TextModel {
     model: Rc<task::TextModel<Device>>,
+    /// Parts of the warm-up that were done.
+    #[cfg(feature = "gpu")]
+    warmed: std::cell::Cell<usize>,
 }
 
 #[wasm_bindgen]
@@ -33,7 +36,11 @@ impl TextModel {
             file(files, "model")?.ok_or_else(|| invalid("model", "there is no model file"))?;
         let options = text_load_options(options)?;
         let model = task::TextModel::load(device()?, source, options);
-        Ok(Self { model: Rc::new(model.map_err(|error| to_js(&error))?) })
+        Ok(Self {
+            model: Rc::new(model.map_err(|error| to_js(&error))?),
+            #[cfg(feature = "gpu")]
+            warmed: Default::default(),
+        })
     }
 
     /// `{ precision, kvCache, contextLength, chatTemplate?, bosToken?, eosToken?, controlTokens }`.
@@ -125,6 +132,20 @@ impl TextModel {
         let ids = pieces.iter().map(|piece| piece.id).collect();
         let job = self.model.score(ids).map_err(|error| to_js(&error))?;
         Ok(ScoreJob { job, tokens: self.tokenize(text) })
+    }
+}
+
+#[cfg(feature = "gpu")]
+#[wasm_bindgen]
+impl TextModel {
+    /// Does a part of what makes the first call as fast as the others; resolves to how many parts are left.
+    ///
+    /// # Errors
+    /// An object `{ code, message }` of what the GPU reports: 'out-of-memory' if the weights found no room, among others.
+    #[wasm_bindgen(js_name = warmUp)]
+    pub async fn warm_up(&self) -> Result<usize, JsValue> {
+        let part = self.warmed.replace(self.warmed.get() + 1);
+        self.model.warm_up(part).await.map_err(|error| to_js(&error))
     }
 }
 

@@ -29,6 +29,9 @@ fn reserve_working_memory() {
 #[wasm_bindgen]
 pub struct TranslationModel {
     translator: Rc<task::Translator<Device>>,
+    /// Parts of the warm-up that were done.
+    #[cfg(feature = "gpu")]
+    warmed: std::cell::Cell<usize>,
 }
 
 #[wasm_bindgen]
@@ -53,7 +56,11 @@ impl TranslationModel {
         let translator = task::Translator::load(device()?, files, options);
         let translator = Rc::new(translator.map_err(|error| to_js(&error))?);
         reserve_working_memory();
-        Ok(Self { translator })
+        Ok(Self {
+            translator,
+            #[cfg(feature = "gpu")]
+            warmed: Default::default(),
+        })
     }
 
     /// The arithmetic in use: "float32" or "int8".
@@ -94,6 +101,20 @@ impl TranslationModel {
         let job = self.translator.start_alignment(source.clone(), target, options);
         let work = Work::Alignment(job.map_err(|error| to_js(&error))?);
         Ok(TranslationJob { sources: vec![source], work })
+    }
+}
+
+#[cfg(feature = "gpu")]
+#[wasm_bindgen]
+impl TranslationModel {
+    /// Does a part of what makes the first call as fast as the others; resolves to how many parts are left.
+    ///
+    /// # Errors
+    /// An object `{ code, message }` of what the GPU reports: 'out-of-memory' if the weights found no room, among others.
+    #[wasm_bindgen(js_name = warmUp)]
+    pub async fn warm_up(&self) -> Result<usize, JsValue> {
+        let part = self.warmed.replace(self.warmed.get() + 1);
+        self.translator.warm_up(part).await.map_err(|error| to_js(&error))
     }
 }
 

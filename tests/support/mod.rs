@@ -4,6 +4,8 @@
 pub mod encoders;
 #[cfg(feature = "gpu")]
 pub mod gpu;
+#[cfg(feature = "gpu")]
+pub mod tiny_gguf;
 
 use multihead::backend::cpu::Cpu;
 use multihead::formats::{MemoryFile, gguf::GgufFile, marian::MarianFile};

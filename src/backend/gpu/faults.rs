@@ -1,7 +1,8 @@
 //! What went wrong on the device and was nobody's return value.
 
 use crate::error::{Error, Result};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::task::{Context, Poll, Waker};
 
 /// The first fault since the last read, and whether the device is lost, which stays.
 #[derive(Clone, Default)]
@@ -11,6 +12,40 @@ pub struct Faults(Arc<Mutex<State>>);
 struct State {
     first: Option<Error>,
     lost: Option<String>,
+    /// Bytes of the largest buffer asked for since the last read: what there was no memory for, most likely.
+    largest: u64,
+    /// Reads under way.
+    waiting: Vec<Weak<Mutex<Answer>>>,
+}
+
+/// Whether a buffer was mapped, once that is known.
+#[derive(Default)]
+pub struct Answer {
+    mapped: Option<bool>,
+    waker: Option<Waker>,
+}
+
+impl Answer {
+    /// Says so, unless it was said before.
+    pub fn tell(answer: &Mutex<Self>, mapped: bool) {
+        let mut answer = answer.lock().unwrap_or_else(PoisonError::into_inner);
+        answer.mapped.get_or_insert(mapped);
+        let waker = answer.waker.take();
+        drop(answer);
+        if let Some(waker) = waker {
+            waker.wake();
+        }
+    }
+
+    /// Waits for it.
+    pub fn poll(answer: &Mutex<Self>, context: &Context<'_>) -> Poll<bool> {
+        let mut answer = answer.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(mapped) = answer.mapped {
+            return Poll::Ready(mapped);
+        }
+        answer.waker = Some(context.waker().clone());
+        Poll::Pending
+    }
 }
 
 impl Faults {
@@ -23,9 +58,41 @@ impl Faults {
         self.state().first.get_or_insert(error);
     }
 
-    /// The device is gone.
+    /// A buffer of so many bytes is asked for.
+    pub fn asked(&self, bytes: u64) {
+        let mut state = self.state();
+        state.largest = state.largest.max(bytes);
+    }
+
+    /// There was no memory for a buffer.
+    pub fn run_out_of_memory(&self) {
+        let bytes = self.state().largest;
+        self.record(Error::OutOfMemory { what: "a buffer on the GPU".to_owned(), bytes });
+    }
+
+    /// The device is gone; nobody waits for it any longer.
     pub fn lose(&self, what: String) {
-        self.state().lost.get_or_insert(what);
+        let mut state = self.state();
+        state.lost.get_or_insert(what);
+        let waiting = std::mem::take(&mut state.waiting);
+        drop(state);
+        for answer in waiting.iter().filter_map(Weak::upgrade) {
+            Answer::tell(&answer, false);
+        }
+    }
+
+    /// An answer that comes at the latest when the device is lost.
+    pub fn answer(&self) -> Arc<Mutex<Answer>> {
+        let answer = Arc::new(Mutex::new(Answer::default()));
+        let mut state = self.state();
+        if state.lost.is_some() {
+            drop(state);
+            Answer::tell(&answer, false);
+            return answer;
+        }
+        state.waiting.retain(|answer| answer.strong_count() > 0);
+        state.waiting.push(Arc::downgrade(&answer));
+        answer
     }
 
     /// Whether the device is gone.
@@ -37,6 +104,7 @@ impl Faults {
     pub fn take(&self) -> Result<()> {
         let mut state = self.state();
         let first = state.first.take();
+        state.largest = 0;
         match (&state.lost, first) {
             (Some(what), _) => Err(Error::DeviceLost { what: what.clone() }),
             (None, Some(error)) => Err(error),
@@ -48,21 +116,16 @@ impl Faults {
     /// they would panic.
     pub fn listen(&self, device: &wgpu::Device) {
         let faults = self.clone();
-        device.on_uncaptured_error(Arc::new(move |error| faults.record(from_wgpu(&error))));
+        device.on_uncaptured_error(Arc::new(move |error| match error {
+            wgpu::Error::OutOfMemory { .. } => faults.run_out_of_memory(),
+            wgpu::Error::Validation { description, .. }
+            | wgpu::Error::Internal { description, .. } => {
+                faults.record(Error::Gpu { what: description });
+            }
+        }));
         let faults = self.clone();
         device.set_device_lost_callback(move |reason, message| {
             faults.lose(format!("{reason:?}: {message}"));
         });
-    }
-}
-
-fn from_wgpu(error: &wgpu::Error) -> Error {
-    match error {
-        wgpu::Error::OutOfMemory { .. } => {
-            Error::OutOfMemory { what: "a buffer on the GPU".to_owned(), bytes: 0 }
-        }
-        wgpu::Error::Validation { description, .. } | wgpu::Error::Internal { description, .. } => {
-            Error::Gpu { what: description.clone() }
-        }
     }
 }

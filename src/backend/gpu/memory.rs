@@ -18,7 +18,7 @@ pub struct Memory {
 }
 
 #[derive(Default)]
-struct Shared {
+pub(super) struct Shared {
     bytes: Cell<u64>,
     next_id: Cell<u64>,
     /// Submits so far.
@@ -26,8 +26,10 @@ struct Shared {
     /// Free buffers by size; of one size the one of the smallest id is taken first, so that a step that takes and gives
     /// back the same sizes has the same buffers every time, and its bind groups.
     free: RefCell<HashMap<u64, BTreeMap<u64, Free>>>,
-    /// Buffers that are no more, whose bind groups can go.
-    gone: RefCell<Vec<u64>>,
+    /// Whether commands were recorded since the last submit.
+    recording: Cell<bool>,
+    /// Buffers that are no more, whose bind groups can go; those that recorded commands may use are destroyed then.
+    gone: RefCell<Vec<(u64, Option<wgpu::Buffer>)>>,
 }
 
 struct Free {
@@ -40,10 +42,10 @@ pub struct Storage {
     /// Stands for the buffer in the keys of bind groups.
     pub(super) id: u64,
     pub(super) buffer: wgpu::Buffer,
-    size: u64,
+    pub(super) size: u64,
     /// Weights are not taken again: their sizes are theirs alone.
-    pooled: bool,
-    memory: Weak<Shared>,
+    pub(super) pooled: bool,
+    pub(super) memory: Weak<Shared>,
 }
 
 /// Submits after which a free buffer that nobody took is given up.
@@ -70,12 +72,25 @@ impl Memory {
         shared.bytes.set(shared.bytes.get().saturating_sub(bytes));
     }
 
+    /// Commands are being recorded.
+    pub fn recording(&self) {
+        self.shared.recording.set(true);
+    }
+
     /// A submit was made; buffers that were free for long go. Gives the ids of all that went.
     pub fn submitted(&self) -> Vec<u64> {
         let shared = &self.shared;
         let now = shared.now.get() + 1;
         shared.now.set(now);
-        let mut gone = std::mem::take(&mut *shared.gone.borrow_mut());
+        shared.recording.set(false);
+        let gone = std::mem::take(&mut *shared.gone.borrow_mut());
+        let gone = gone.into_iter().map(|(id, buffer)| {
+            if let Some(buffer) = buffer {
+                buffer.destroy();
+            }
+            id
+        });
+        let mut gone: Vec<u64> = gone.collect();
         if now.is_multiple_of(KEPT_FOR) {
             for (size, free) in shared.free.borrow_mut().iter_mut() {
                 free.retain(|id, free| {
@@ -106,6 +121,11 @@ impl Storage {
     pub fn size(&self) -> u64 {
         self.size
     }
+
+    /// Whether there is no such buffer.
+    fn is_imagined(&self) -> bool {
+        self.memory.strong_count() == 0
+    }
 }
 
 impl Drop for Storage {
@@ -113,7 +133,12 @@ impl Drop for Storage {
         let Some(shared) = self.memory.upgrade() else { return };
         if !self.pooled {
             shared.bytes.set(shared.bytes.get().saturating_sub(self.size));
-            shared.gone.borrow_mut().push(self.id);
+            // What a browser frees by itself comes late.
+            let later = shared.recording.get().then(|| self.buffer.clone());
+            if later.is_none() {
+                self.buffer.destroy();
+            }
+            shared.gone.borrow_mut().push((self.id, later));
             return;
         }
         let free = Free { buffer: self.buffer.clone(), last_used: shared.now.get() };
@@ -159,6 +184,9 @@ impl Gpu {
 
     /// Writes `words` from the byte `offset` on, before all commands that are not submitted yet.
     pub fn write_at(&self, storage: &Storage, offset: u64, words: &[u32]) {
+        if storage.is_imagined() {
+            return;
+        }
         if offset + 4 * words.len() as u64 > storage.size {
             let what = format!("{} words at byte {offset} of {}", words.len(), storage.size);
             return self.record_fault(Error::Internal { what });
@@ -175,6 +203,9 @@ impl Gpu {
 
     fn pooled(&self, bytes: u64, idle: bool) -> Storage {
         let size = size_class(bytes);
+        if self.is_rehearsing() {
+            return self.imagined(size);
+        }
         match self.inner.memory.take(size, idle) {
             Some((id, buffer)) => {
                 let memory = Rc::downgrade(&self.inner.memory.shared);
@@ -195,6 +226,7 @@ impl Gpu {
                 256
             }
         };
+        self.inner.faults.asked(real);
         let buffer = self.inner.device.create_buffer(&wgpu::BufferDescriptor {
             label: None,
             size: real,

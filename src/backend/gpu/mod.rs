@@ -10,6 +10,7 @@ mod limits;
 mod memory;
 mod read;
 mod recorder;
+mod rehearsal;
 mod request;
 mod tensor;
 
@@ -24,7 +25,10 @@ use crate::error::{Error, Result};
 use faults::Faults;
 use memory::Memory;
 use recorder::Recorder;
-use std::{cell::RefCell, rc::Rc};
+use std::{
+    cell::{Cell, RefCell},
+    rc::Rc,
+};
 
 /// A handle to a GPU; clones share it. It stays on its thread.
 #[derive(Clone)]
@@ -41,6 +45,7 @@ struct Inner {
     memory: Memory,
     recorder: RefCell<Recorder>,
     staging: RefCell<read::Staging>,
+    rehearsing: Cell<bool>,
 }
 
 /// What was done since the device was made.
@@ -95,6 +100,21 @@ impl Gpu {
     /// Whether the device is gone, and every read from now on fails.
     pub fn is_lost(&self) -> bool {
         self.inner.faults.is_lost()
+    }
+
+    /// What records errors of the device that reach somebody else: a message, or `None` if there was no memory.
+    pub fn fault_recorder(&self) -> impl Fn(Option<String>) + 'static {
+        let faults = self.inner.faults.clone();
+        move |message| match message {
+            Some(what) => faults.record(Error::Gpu { what }),
+            None => faults.run_out_of_memory(),
+        }
+    }
+
+    /// The device as the browser has it.
+    #[cfg(target_arch = "wasm32")]
+    pub fn in_browser(&self) -> Option<&wgpu::webgpu::GpuDevice> {
+        self.inner.device.as_webgpu()
     }
 
     /// Gives the device up, as if it were lost: every later read fails with [`Error::DeviceLost`].

@@ -76,6 +76,11 @@ impl Recorder {
         }
     }
 
+    /// The buffer of arguments.
+    pub fn ring(&self) -> &wgpu::Buffer {
+        &self.ring
+    }
+
     /// Puts words among the arguments; gives their offset.
     fn argue(&mut self, words: &[u32]) -> u32 {
         let offset = self.arguments.len().next_multiple_of(ALIGNMENT);
@@ -119,6 +124,13 @@ impl Gpu {
             Bind::Data(words) if long.is_none() => 4 * words.len() + ALIGNMENT,
             _ => 0,
         });
+        if self.is_rehearsing() {
+            let recorder = &mut *self.inner.recorder.borrow_mut();
+            let (device, Dispatch { kernel, constants, .. }) = (&self.inner.device, call);
+            let (_, made) = recorder.kernels.pipeline(device, kernel, constants);
+            recorder.counts.pipelines += u64::from(made);
+            return;
+        }
         let needed = words.sum::<usize>() + UNIFORM_BYTES as usize + ALIGNMENT;
         if (self.inner.recorder.borrow().arguments.len() + needed) as u64 > RING_BYTES {
             self.submit();
@@ -153,6 +165,7 @@ impl Gpu {
         let (group, made) = recorder.groups.get(device, &pipeline.layout, &ring, &bound);
         recorder.counts.bind_groups += u64::from(made);
         recorder.counts.dispatches += 1;
+        self.inner.memory.recording();
         if let Some(pass) = &mut recorder.pass {
             pass.set_pipeline(&pipeline.pipeline);
             pass.set_bind_group(0, group, &offsets);
@@ -164,7 +177,7 @@ impl Gpu {
     /// Records a copy of the bytes `from_bytes` of `from` to the byte `to_byte` of `to`, another buffer.
     pub fn copy_bytes(&self, from: &Storage, from_bytes: Range<u64>, to: &Storage, to_byte: u64) {
         let length = from_bytes.end.saturating_sub(from_bytes.start);
-        if length == 0 {
+        if length == 0 || self.is_rehearsing() {
             return;
         }
         if from_bytes.end > from.size() || to_byte + length > to.size() || from.id == to.id {
@@ -174,6 +187,7 @@ impl Gpu {
         }
         let mut recorder = self.inner.recorder.borrow_mut();
         recorder.counts.copies += 1;
+        self.inner.memory.recording();
         let encoder = recorder.encoder(&self.inner.device);
         let (source, target) = (&from.buffer, &to.buffer);
         encoder.copy_buffer_to_buffer(source, from_bytes.start, target, to_byte, length);
@@ -182,7 +196,8 @@ impl Gpu {
     /// Records that the bytes `bytes` of `storage` become 0.
     pub fn clear(&self, storage: &Storage, bytes: u64) {
         let bytes = bytes.min(storage.size()).next_multiple_of(4);
-        if bytes > 0 {
+        if bytes > 0 && !self.is_rehearsing() {
+            self.inner.memory.recording();
             let mut recorder = self.inner.recorder.borrow_mut();
             recorder.counts.copies += 1;
             let encoder = recorder.encoder(&self.inner.device);
@@ -194,6 +209,7 @@ impl Gpu {
     pub(super) fn copy_to_map(&self, storage: &Storage, to: &wgpu::Buffer, bytes: u64) {
         let mut recorder = self.inner.recorder.borrow_mut();
         recorder.counts.read_backs += 1;
+        self.inner.memory.recording();
         let encoder = recorder.encoder(&self.inner.device);
         encoder.copy_buffer_to_buffer(&storage.buffer, 0, to, 0, bytes);
     }

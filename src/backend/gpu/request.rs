@@ -6,7 +6,10 @@ use super::memory::Memory;
 use super::recorder::Recorder;
 use super::{Gpu, Inner};
 use crate::error::{Error, Result};
-use std::{cell::RefCell, rc::Rc};
+use std::{
+    cell::{Cell, RefCell},
+    rc::Rc,
+};
 
 /// What is asked for.
 #[derive(Debug, Clone, Copy, Default)]
@@ -72,7 +75,9 @@ impl Gpu {
         let recorder = RefCell::new(Recorder::new(&device));
         let memory = Memory::default();
         let staging = RefCell::default();
-        let inner = Inner { device, queue, info, limits, faults, memory, recorder, staging };
+        let rehearsing = Cell::new(false);
+        let inner =
+            Inner { device, queue, info, limits, faults, memory, recorder, staging, rehearsing };
         Ok(Self { inner: Rc::new(inner) })
     }
 }

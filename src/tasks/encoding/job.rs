@@ -11,7 +11,7 @@ use std::{ops::Range, rc::Rc};
 
 /// Texts are taken together up to about so many tokens: enough for matrices to be read seldom, and few enough for what
 /// lies between them to stay in a core's caches.
-const GROUP: usize = 128;
+pub(super) const GROUP: usize = 128;
 
 /// What the texts are encoded for.
 #[derive(Debug, Clone, Copy)]

@@ -7,6 +7,8 @@ mod labels;
 mod model;
 mod pipeline;
 mod spans;
+#[cfg(feature = "gpu")]
+mod warm_up;
 
 pub use answer::{Answer, Classification, Embedded, Entity, Filled, Label, MaskFill, Tagged};
 pub use embed::EmbeddingOptions;

@@ -5,6 +5,8 @@ mod model;
 mod score;
 mod session;
 mod vocabulary;
+#[cfg(feature = "gpu")]
+mod warm_up;
 
 pub use job::{Completed, FinishReason, GenerationJob, GenerationOptions};
 pub use model::{LoadOptions, TextModel, TextModelInfo};

@@ -16,7 +16,7 @@ use crate::text::{casing, repetition};
 use std::{cmp::Reverse, ops::Range, rc::Rc};
 
 /// Hypotheses decoded at once where texts are many: weights are read once for all of them.
-const LIST_ROWS: usize = 16;
+pub(super) const LIST_ROWS: usize = 16;
 /// Hypotheses decoded at once of a single text, whose beginning may be waited for.
 const TEXT_ROWS: usize = 8;
 
@@ -32,7 +32,7 @@ enum Way {
 }
 
 /// Beam of [`Way::Wide`].
-const WIDE_BEAM: usize = 4;
+pub(super) const WIDE_BEAM: usize = 4;
 
 /// How far the search for a unit has come.
 struct Attempt {

@@ -12,6 +12,8 @@ mod prepare;
 mod queue;
 mod result;
 mod translator;
+#[cfg(feature = "gpu")]
+mod warm_up;
 
 pub use alignment::AlignmentJob;
 pub use job::TranslationJob;
