@@ -14,7 +14,12 @@ const LIBRARY = 'node_modules/@huggingface/jinja';
 const licence = readFileSync(`${LIBRARY}/LICENSE`, 'utf8').trim();
 const JINJA = 'dist/jinja.js';
 // What wasm-bindgen writes for the variants is nearly the same: in one file each part is compressed once.
-const MODULES = ['dist/translation-modules.js', 'dist/text-modules.js', 'dist/encoder-modules.js'];
+const MODULES = [
+  'dist/translation-modules.js',
+  'dist/text-modules.js',
+  'dist/encoder-modules.js',
+  'dist/gpu-module.js',
+];
 
 /** @param {import('esbuild').BuildOptions} options */
 const minified = (options) =>

@@ -16,14 +16,7 @@ const scope = globalThis as unknown as WorkerScope;
 
 const host: Host = {
   isolated: globalThis.crossOriginIsolated,
-  compile: async (url) => {
-    const response = await fetch(url);
-    if (!response.ok) throw new Error(`HTTP status ${response.status}`);
-    // Servers that do not know the ending send another type, with which nothing is compiled as it comes.
-    return response.headers.get('content-type')?.startsWith('application/wasm') === true
-      ? WebAssembly.compileStreaming(response)
-      : WebAssembly.compile(await response.arrayBuffer());
-  },
+  compile: compileFrom,
   startThread(message, entered) {
     // This very script, wherever a bundler or configure({ workerUrl }) has put it. It ends with this worker.
     const thread = new Worker(location.href, { type: 'module', name: 'multihead thread' });
@@ -37,6 +30,16 @@ const host: Host = {
     thread.postMessage(message);
   },
 };
+
+/** Compiles what a browser fetches. */
+export async function compileFrom(url: URL): Promise<WebAssembly.Module> {
+  const response = await fetch(url);
+  if (!response.ok) throw new Error(`HTTP status ${response.status}`);
+  // Servers that do not know the ending send another type, with which nothing is compiled as it comes.
+  return response.headers.get('content-type')?.startsWith('application/wasm') === true
+    ? WebAssembly.compileStreaming(response)
+    : WebAssembly.compile(await response.arrayBuffer());
+}
 
 /** Serves what a family's modules can do, and is a thread of theirs where that is asked for. */
 export function work<Script extends Glue>(

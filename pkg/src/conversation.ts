@@ -296,8 +296,9 @@ export class Conversation {
   }
 
   async #count(prompt: readonly PromptPart[], signal: AbortSignal): Promise<number> {
-    const { engine, number } = await this.#here(signal);
-    return engine.request('count', { model: number, prompt }, { signal });
+    return this.#shared.asked(signal, ({ engine, number }) =>
+      engine.request('count', { model: number, prompt }, { signal }),
+    );
   }
 
   /**
@@ -354,9 +355,20 @@ export class Conversation {
     signal: AbortSignal,
     piece: ((text: string) => void) | undefined,
   ): Promise<Completion> {
-    const { engine, number } = await this.#here(signal);
-    const ask = { model: number, session, prompt, options, stream: piece !== undefined };
-    return engine.request('generate', ask, { signal, ...(piece === undefined ? {} : { piece }) });
+    let isTold = false;
+    const tellPiece = (text: string): void => {
+      isTold = true;
+      piece?.(text);
+    };
+    return this.#shared.asked(
+      signal,
+      (running) => {
+        this.#running = running;
+        const ask = { model: running.number, session, prompt, options, stream: piece !== undefined };
+        return running.engine.request('generate', ask, { signal, piece: tellPiece });
+      },
+      () => isTold,
+    );
   }
 }
 

@@ -3,8 +3,8 @@
 import { listening } from './abort.js';
 import { absolute, configuration, folderAddress } from './configure.js';
 import { fromMessage, MultiheadError, reasonOf } from './errors.js';
-import { platform, type Family, type WorkerPort } from './platform.js';
-import type { Answer, FromWorker, Kind, RequestMessage, Requests } from './protocol.js';
+import { platform, type Family, type Spawn, type WorkerPort } from './platform.js';
+import type { Answer, FromWorker, Kind, RequestMessage, Requests, Taken } from './protocol.js';
 
 interface Call {
   resolve(answer: Answer): void;
@@ -36,7 +36,12 @@ export class Engine {
   readonly #ended: (engine: Engine) => void;
 
   /** `ended` is called once, when the worker is gone. */
-  constructor(family: Family, threads: number, ended: (engine: Engine) => void) {
+  constructor(
+    family: Family | 'gpu',
+    threads: number,
+    ended: (engine: Engine) => void,
+    spawn: Spawn = platform().spawn,
+  ) {
     this.#ended = ended;
     const { workerUrl, wasmBase } = configuration();
     const given = workerUrl === undefined ? undefined : absolute(workerUrl, 'workerUrl');
@@ -53,7 +58,7 @@ export class Engine {
       },
     };
     try {
-      this.#port = platform().spawn(family, events, url);
+      this.#port = spawn(family, events, url);
     } catch (cause) {
       // Of another origin, against the page's policy, or of a kind of address that no worker comes from.
       const where = url === undefined ? "the package's worker" : `a worker of ${url.href}`;
@@ -111,7 +116,7 @@ export class Engine {
     if (this.models.size > 0 || this.#calls.size > 0) await this.request('unload', { model });
     this.#restIfIdle();
     // Of no model can anything still be asked that takes long; with the last answer the worker ends.
-    if (this.models.size === 0 && this.alive) await this.request('memory', { of: 'wasm' }).catch(() => 0);
+    if (this.models.size === 0 && this.alive) await this.request('memory', {}).catch(() => 0);
   }
 
   #restIfIdle(): void {
@@ -120,7 +125,12 @@ export class Engine {
 
   #receive(message: FromWorker): void {
     if (message.kind === 'trap') {
-      this.#end(gone(`WebAssembly failed (${message.reason}); the next call starts a new one`));
+      const { code, reason } = message;
+      this.#end(
+        code === undefined
+          ? gone(`WebAssembly failed (${reason}); the next call starts a new one`)
+          : new MultiheadError(reason, { code }),
+      );
       return;
     }
     const call = this.#calls.get(message.call);
@@ -159,22 +169,24 @@ function gone(reason: string): MultiheadError {
 const engines = new Map<string, Engine>();
 
 /** The engine that models of this kind for this many threads share; started when there is none. */
-export function engine(family: Family, threads: number): Engine {
+export function engine(family: Family | 'gpu', threads: number, spawn?: Spawn): Engine {
   const key = `${family} ${threads}`;
   const running = engines.get(key);
   if (running !== undefined) return running;
-  const started = new Engine(family, threads, (ended) => {
-    if (engines.get(key) === ended) engines.delete(key);
-  });
+  const ended = (over: Engine): void => {
+    if (engines.get(key) === over) engines.delete(key);
+  };
+  const started = new Engine(family, threads, ended, spawn);
   engines.set(key, started);
   return started;
 }
 
-/** Bytes of wasm memory now. */
-export async function wasmBytes(): Promise<number> {
-  const bytes = await Promise.all(
+/** Bytes that all take now. */
+export async function bytesTaken(): Promise<Taken> {
+  const nothing = { wasm: 0, gpu: 0 };
+  const taken = await Promise.all(
     // One that is gone, or goes meanwhile, takes none.
-    [...engines.values()].map((each) => each.request('memory', { of: 'wasm' }).catch(() => 0)),
+    [...engines.values()].map((each) => each.request('memory', {}).catch(() => nothing)),
   );
-  return bytes.reduce((sum, one) => sum + one, 0);
+  return taken.reduce((sum, one) => ({ wasm: sum.wasm + one.wasm, gpu: sum.gpu + one.gpu }), nothing);
 }

@@ -10,6 +10,8 @@ export interface Host {
   readonly info: { precision: 'float32' | 'int8'; text?: TextInfo; encoder?: EncoderInfo };
   /** What the model says at once, or the work that it takes, which begins when its turn comes. */
   take(request: ModelRequest): { answer: Answer } | Work;
+  /** Runs what takes long the first time; the answer is `loaded`. Its texts are hundredths. */
+  warmUp?: (loaded: Answer) => Run;
   free(): void;
 }
 

@@ -48,7 +48,7 @@ export async function instantiate<Script extends Glue>(
   const facts = { ...engineFacts(), isolated: host.isolated };
   const choice = choose(wanted, facts);
   const compiled = (variant: Variant): Promise<WebAssembly.Module> =>
-    compile(host, wasmBase, modules.files[variant], `${modules.prefix}_${variant}_bg.wasm`);
+    compileModule(host.compile, wasmBase, modules.files[variant], `${modules.prefix}_${variant}_bg.wasm`);
   if (choice.variant !== 'threads') return onOneThread(modules, compiled, choice);
   const module = await compiled(choice.variant);
   try {
@@ -61,15 +61,16 @@ export async function instantiate<Script extends Glue>(
   }
 }
 
-async function compile(
-  host: Host,
+/** Compiles the module `own`, or the one of its name in the folder `wasmBase`. */
+export async function compileModule(
+  compile: (url: URL) => Promise<WebAssembly.Module>,
   wasmBase: string | undefined,
   own: URL,
   name: string,
 ): Promise<WebAssembly.Module> {
   const url = wasmBase === undefined ? own : new URL(name, wasmBase);
   try {
-    return await host.compile(url);
+    return await compile(url);
   } catch (cause) {
     // A bundler may have given it another one.
     const file = url.pathname.slice(url.pathname.lastIndexOf('/') + 1);

@@ -2,7 +2,7 @@
 
 import { catalogue } from './catalogue.js';
 import { modelBase } from './configure.js';
-import { wasmBytes } from './engine.js';
+import { bytesTaken } from './engine.js';
 import { isKept, removeKept, totalBytes } from './loader.js';
 import { SharedModel } from './shared-model.js';
 import { find } from './find.js';
@@ -53,7 +53,7 @@ export async function memoryUsage(): Promise<MemoryUsage> {
     const { info, bytes, found } = model;
     return info === undefined ? [] : [{ id: found.id, bytes, device: info.device }];
   });
-  return { wasm: await wasmBytes(), gpu: 0, models: running };
+  return { ...(await bytesTaken()), models: running };
 }
 
 /**

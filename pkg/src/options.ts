@@ -2,7 +2,7 @@
 
 import { invalid, notBuilt, reasonOf, shown } from './errors.js';
 import { threadsFor } from './threads.js';
-import type { AttentionRequest, DecodingOptions, ModelOptions, Precision } from './types.js';
+import type { AttentionRequest, DecodingOptions, Device, ModelOptions, Precision } from './types.js';
 
 /** What other libraries call our options. */
 const OURS: Readonly<Record<string, string>> = {
@@ -118,6 +118,7 @@ export function reading<T>(option: string, work: () => T): T {
 
 /** How a model is computed. */
 export interface Computing {
+  device: Device;
   precision: Precision;
   threads: number;
   /** Of a language model, if it is not 'float'. */
@@ -126,8 +127,7 @@ export interface Computing {
 
 /** The options that every way of loading a model has in common. */
 export function checkModelOptions({ device, precision, threads, signal, monitor }: ModelOptions): Computing {
-  if (device === 'webgpu') throw notBuilt("device: 'webgpu'");
-  if (device !== undefined && device !== 'auto' && device !== 'cpu') {
+  if (device !== undefined && device !== 'auto' && device !== 'cpu' && device !== 'webgpu') {
     const name: unknown = device;
     const ours = typeof name === 'string' && Object.hasOwn(DEVICES, name) ? DEVICES[name] : undefined;
     const known = ours === undefined ? "'auto', 'webgpu' or 'cpu'" : `'${ours}' here`;
@@ -141,9 +141,12 @@ export function checkModelOptions({ device, precision, threads, signal, monitor 
       throw invalid('threads', `'auto' or a whole number above 0, got ${shown(threads)}`);
     }
   }
+  if (device === 'webgpu' && precision === 'int8') {
+    throw invalid('precision', "a GPU computes with float32; leave it out, or say device: 'cpu'");
+  }
   checkSignal(signal);
   if (monitor !== undefined && typeof monitor !== 'function') throw invalid('monitor', 'a function expected');
-  return { precision: precision ?? 'auto', threads: threadsFor(threads ?? 'auto') };
+  return { device: device ?? 'auto', precision: precision ?? 'auto', threads: threadsFor(threads ?? 'auto') };
 }
 
 export function checkSignal(signal: AbortSignal | undefined): void {

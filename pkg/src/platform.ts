@@ -6,6 +6,9 @@ import type { FromWorker, ToWorker } from './protocol.js';
 /** What a worker can do: each kind of models has a wasm of its own, so that a page fetches what it asks for. */
 export type Family = 'translation' | 'text' | 'encoder';
 
+/** Starts a worker; `url` overrides its own script. */
+export type Spawn = (family: Family | 'gpu', events: WorkerEvents, url: URL | undefined) => WorkerPort;
+
 /** A running worker, seen from the page. */
 export interface WorkerPort {
   post(message: ToWorker, transfer: ArrayBuffer[]): void;
@@ -24,8 +27,8 @@ export interface Platform {
   base(): string;
   /** Default of `modelBase`. */
   readonly models: string;
-  /** Starts the family's worker; `url` overrides its own script. */
-  spawn(family: Family, events: WorkerEvents, url: URL | undefined): WorkerPort;
+  /** Starts the family's worker; `url` overrides its own script. No platform starts that of GPUs by itself. */
+  readonly spawn: Spawn;
   /** Whether workers may share memory, and how many of them run at once. */
   sharing(): { isolated: boolean; cores: number };
   readonly fetch: (url: URL, init: RequestInit) => Promise<Response>;
@@ -37,7 +40,7 @@ export interface Platform {
   readable(blob: Blob): Promise<FileData>;
 }
 
-function start(family: Family, url: URL | undefined): Worker {
+function start(family: Family | 'gpu', url: URL | undefined): Worker {
   if (url !== undefined) return new Worker(url, { type: 'module', name: 'multihead' });
   // The literal form is what bundlers look for; webpack makes one script of workers of one name.
   if (family === 'text') {
@@ -54,32 +57,35 @@ function start(family: Family, url: URL | undefined): Worker {
       });
 }
 
+/** A worker as the page speaks with it; `where` says where its script is. */
+export function spawnWorker(worker: Worker, events: WorkerEvents, where: string): WorkerPort {
+  worker.addEventListener('message', ({ data }: MessageEvent<FromWorker>) => {
+    events.message(data);
+  });
+  worker.addEventListener('messageerror', () => {
+    events.dead('what it said could not be read');
+  });
+  worker.addEventListener('error', (event) => {
+    event.preventDefault();
+    events.dead(event.message || `${where} could not be loaded; see configure({ workerUrl })`);
+  });
+  return {
+    post: (message, transfer) => {
+      worker.postMessage(message, transfer);
+    },
+    end: () => {
+      worker.terminate();
+    },
+  };
+}
+
 const browser: Platform = {
   base: () => (typeof document === 'undefined' ? location.href : document.baseURI),
   models: '/models/',
   spawn(family, events, url) {
-    const worker = start(family, url);
-    worker.addEventListener('message', ({ data }: MessageEvent<FromWorker>) => {
-      events.message(data);
-    });
-    worker.addEventListener('messageerror', () => {
-      events.dead('what it said could not be read');
-    });
-    worker.addEventListener('error', (event) => {
-      event.preventDefault();
-      // Its own address isn't written down once more: bundlers would take it for another file.
-      const own = family === 'translation' ? 'worker.js' : `${family}-worker.js`;
-      const where = url?.href ?? `the package's ${own}`;
-      events.dead(event.message || `${where} could not be loaded; see configure({ workerUrl })`);
-    });
-    return {
-      post: (message, transfer) => {
-        worker.postMessage(message, transfer);
-      },
-      end: () => {
-        worker.terminate();
-      },
-    };
+    // Its own address isn't written down once more: bundlers would take it for another file.
+    const own = family === 'translation' ? 'worker.js' : `${family}-worker.js`;
+    return spawnWorker(start(family, url), events, url?.href ?? `the package's ${own}`);
   },
   sharing: () => ({ isolated: globalThis.crossOriginIsolated, cores: navigator.hardwareConcurrency }),
   fetch: (url, init) => fetch(url, init),

@@ -168,8 +168,13 @@ export interface Requests {
   tag: { ask: { model: number; text: string; options: HeadMessage }; answer: TaggedTokens };
   fill: { ask: { model: number; text: string; options: HeadMessage }; answer: MaskFill };
   unload: { ask: { model: number }; answer: undefined };
-  /** Bytes of the wasm memory. */
-  memory: { ask: { of: 'wasm' }; answer: number };
+  memory: { ask: object; answer: Taken };
+}
+
+/** Bytes of the wasm memory, and of the buffers on the GPU. */
+export interface Taken {
+  wasm: number;
+  gpu: number;
 }
 
 export type Kind = keyof Requests;
@@ -187,5 +192,5 @@ export type FromWorker =
   /** Texts of the call that are done. */
   | { kind: 'progress'; call: number; done: number }
   | { kind: 'error'; call: number; error: ErrorMessage }
-  /** The wasm instance trapped: nothing in this worker can be trusted any more. */
-  | { kind: 'trap'; reason: string };
+  /** The wasm instance trapped, or its device is lost: nothing in this worker can be used any more. */
+  | { kind: 'trap'; reason: string; code?: 'device-lost' };

@@ -147,12 +147,16 @@ async function step<W extends Want>(
   want: W,
   { decoding, signal, piece }: Call,
 ): Promise<Answers[W]> {
-  const answer = await model.asked(signal, ({ engine, number }) =>
-    engine.request(
-      'translate',
-      { model: number, texts, decoding, want },
-      { signal, ...(piece === undefined ? {} : { piece }) },
-    ),
+  let isTold = false;
+  const tellPiece = (text: string): void => {
+    isTold = true;
+    piece?.(text);
+  };
+  const answer = await model.asked(
+    signal,
+    ({ engine, number }) =>
+      engine.request('translate', { model: number, texts, decoding, want }, { signal, piece: tellPiece }),
+    () => isTold,
   );
   return answer as Answers[W];
 }

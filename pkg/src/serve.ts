@@ -11,6 +11,8 @@ const BUDGET = 12;
 /** What the wasm module offers here; errors are thrown as {@link ErrorMessage}. */
 export interface Wasm {
   readonly memory: WebAssembly.Memory;
+  /** Bytes of the buffers on the GPU, where there is one. */
+  readonly gpuBytes?: () => number;
   /** Loads a model. */
   readonly open: (files: Ask<'load'>['files'], options: Ask<'load'>['options']) => Host;
   /** What it computes on, once its threads are there: "relaxed SIMD, 2 threads". */
@@ -88,11 +90,14 @@ class Server {
     if (wasm === undefined) throw new Error(`'${request.kind}' before 'start'`);
     if (request.kind === 'load') {
       const host = wasm.open(request.files, request.options);
-      this.#models.set(request.model, { host, lanes: new Map(), unloads: [] });
-      const { info } = host;
-      this.#answer(request.call, { ...info, computes: await wasm.computes });
+      const model: Model = { host, lanes: new Map(), unloads: [] };
+      this.#models.set(request.model, model);
+      const answer = { ...host.info, computes: await wasm.computes };
+      const { warmUp } = host;
+      if (warmUp === undefined) this.#answer(request.call, answer);
+      else await this.#queue(model, request.call, { lane: 0, begin: () => warmUp(answer) });
     } else if (request.kind === 'memory') {
-      this.#answer(request.call, wasm.memory.buffer.byteLength);
+      this.#answer(request.call, { wasm: wasm.memory.buffer.byteLength, gpu: wasm.gpuBytes?.() ?? 0 });
     } else if (request.kind === 'unload') {
       const loaded = this.#models.get(request.model);
       if (loaded === undefined) {
@@ -106,20 +111,20 @@ class Server {
     }
   }
 
-  async #take({ host, lanes }: Model, request: ModelRequest): Promise<void> {
-    const taken: { answer: Answer } | Work = host.take(request);
-    if ('answer' in taken) {
-      this.#answer(request.call, taken.answer);
-      return;
-    }
-    const { lane, begin, isShort } = taken;
+  async #take(model: Model, request: ModelRequest): Promise<void> {
+    const taken: { answer: Answer } | Work = model.host.take(request);
+    if ('answer' in taken) this.#answer(request.call, taken.answer);
+    else await this.#queue(model, request.call, taken);
+  }
+
+  async #queue({ lanes }: Model, call: number, { lane, begin, isShort }: Work): Promise<void> {
     const queue = lanes.get(lane) ?? [];
     if (isShort === true && queue.length === 0) {
-      this.#answer(request.call, begin().finish().answer);
+      this.#answer(call, begin().finish().answer);
       return;
     }
     lanes.set(lane, queue);
-    queue.push({ call: request.call, begin, run: undefined, told: 0, aborted: false });
+    queue.push({ call, begin, run: undefined, told: 0, aborted: false });
     await this.#work();
   }
 
@@ -222,7 +227,14 @@ class Server {
       this.#port.post({ kind: 'trap', reason: reasonOf(thrown) }, []);
       return;
     }
-    this.#port.post({ kind: 'error', call, error: messageOf(thrown) }, []);
+    const error = messageOf(thrown);
+    if (error.code === 'device-lost') {
+      // Every model is on the one device.
+      this.#trapped = true;
+      this.#port.post({ kind: 'trap', reason: error.message, code: error.code }, []);
+      return;
+    }
+    this.#port.post({ kind: 'error', call, error }, []);
   }
 }
 

@@ -1,9 +1,11 @@
 // Models in memory: loaded once however many ask, shared by their users, loaded again after a trap.
 
 import { abortable } from './abort.js';
+import { placeOf } from './devices.js';
 import { engine, type Engine } from './engine.js';
+import { MultiheadError } from './errors.js';
 import { KINDS, type ModelKind } from './kinds.js';
-import { leastBytes, loadFiles } from './loader.js';
+import { leastBytes, loadFiles, totalBytes } from './loader.js';
 import type { Computing } from './options.js';
 import type { Ask, EncoderInfo, FileMessage, TextInfo } from './protocol.js';
 import type { FoundModel } from './sources.js';
@@ -35,6 +37,9 @@ const all = new Map<string, SharedModel>();
 const leaving = new Set<Promise<void>>();
 let nextNumber = 1;
 
+/** So often a call is asked again on a new device: of the third one, the CPU, none is lost. */
+const MOST_LOSSES = 2;
+
 /** One model at one precision, on one number of threads. */
 export class SharedModel {
   /** Stays in memory without users (because translate() used it) until unload(). */
@@ -56,8 +61,8 @@ export class SharedModel {
 
   /** The one for these files and this way to compute; counts as a user until `release()`. */
   static use(kind: ModelKind, found: FoundModel, computing: Computing): SharedModel {
-    const { precision, threads, kvCache = '' } = computing;
-    const key = `${kind} ${precision} ${threads} ${kvCache} ${found.key}`;
+    const { device, precision, threads, kvCache = '' } = computing;
+    const key = `${kind} ${device} ${precision} ${threads} ${kvCache} ${found.key}`;
     const model = all.get(key) ?? new SharedModel(kind, found, computing, key);
     all.set(key, model);
     if (model.#loading === undefined) model.found = found;
@@ -121,11 +126,24 @@ export class SharedModel {
     return this.#loading === loading && running.engine.alive ? running : this.ready(signal, report);
   }
 
-  /** Asks it as soon as it is loaded and running, and again where it was unloaded between both. */
-  async asked<T>(signal: AbortSignal | undefined, ask: (running: RunningModel) => Promise<T>): Promise<T> {
-    for (;;) {
+  /**
+   * Asks it as soon as it is loaded and running, and again where it was unloaded between both, or its GPU is lost before
+   * anything of the answer was `told`.
+   */
+  async asked<T>(
+    signal: AbortSignal | undefined,
+    ask: (running: RunningModel) => Promise<T>,
+    told: () => boolean = () => false,
+  ): Promise<T> {
+    for (let losses = 0; ;) {
       const running = await this.ready(signal);
-      if (this.#loading?.running === running && running.engine.alive) return ask(running);
+      if (this.#loading?.running !== running || !running.engine.alive) continue;
+      try {
+        return await ask(running);
+      } catch (thrown) {
+        const isLost = thrown instanceof MultiheadError && thrown.code === 'device-lost';
+        if (!isLost || ++losses > MOST_LOSSES || told()) throw thrown;
+      }
     }
   }
 
@@ -172,28 +190,43 @@ export class SharedModel {
     return loading;
   }
 
-  async #start(loading: Loading): Promise<RunningModel> {
-    const { threads, ...options } = this.computing;
+  /** `fault` is what the last try has failed with. */
+  async #start(loading: Loading, fault?: unknown): Promise<RunningModel> {
+    const { threads, device: _, ...options } = this.computing;
     const { family, roles } = KINDS[this.kind];
     // What is of another kind is not downloaded.
     roles(this.found.id, this.found.files);
     const number = nextNumber++;
+    const { reason, gpu } = await placeOf(this.kind, this.computing, totalBytes(this.found), fault);
+    const start = (): Engine => {
+      const started = gpu === undefined ? engine(family, threads) : engine('gpu', 1, gpu.spawn);
+      started.models.add(number);
+      return started;
+    };
     // The worker gets ready while the files come.
-    let worker = engine(family, threads);
-    worker.models.add(number);
+    let worker = start();
     try {
-      const files = await this.#files(loading);
-      if (!worker.alive) {
-        worker = engine(family, threads);
-        worker.models.add(number);
-      }
+      // What is there for the first time takes long the first time: the last tenth is to warm a GPU up.
+      const share = gpu === undefined ? 1 : 0.9;
+      const report = (fraction: number): void => {
+        loading.loaded = fraction;
+        for (const tell of loading.reports) tell(fraction);
+      };
+      const files = await this.#files(loading, (fraction) => {
+        report(share * fraction);
+      });
+      if (!worker.alive && gpu === undefined) worker = start();
       const { signal } = loading.stop;
       const ask = { model: number, files, options };
-      const loaded = await worker.request('load', ask, { signal, transfer: buffersOf(files) });
+      const progress = (hundredths: number): void => {
+        report(share + ((1 - share) * hundredths) / 100);
+      };
+      const loaded = await worker.request('load', ask, { signal, progress, transfer: buffersOf(files) });
+      report(1);
       const info: LoadedInfo = {
-        device: 'cpu',
-        deviceReason: `${loaded.computes}; the GPU path is not built yet`,
-        precision: loaded.precision,
+        device: gpu === undefined ? 'cpu' : 'webgpu',
+        deviceReason: [gpu === undefined ? loaded.computes : '', reason].filter(Boolean).join('; '),
+        precision: gpu === undefined ? loaded.precision : 'float32',
       };
       const { text, encoder } = loaded;
       loading.running = { engine: worker, number, info, text, encoder };
@@ -201,19 +234,17 @@ export class SharedModel {
     } catch (thrown) {
       // The worker may have it already when an abort crosses its answer.
       void worker.unload(number).catch(() => undefined);
+      if (gpu?.isOver(thrown, worker.alive) === true) return this.#start(loading, thrown);
       throw thrown;
     }
   }
 
-  async #files(loading: Loading): Promise<Ask<'load'>['files']> {
+  async #files(loading: Loading, report: (fraction: number) => void): Promise<Ask<'load'>['files']> {
     const { signal } = loading.stop;
     const loaded = await loadFiles(
       this.found,
       signal,
-      (fraction) => {
-        loading.loaded = fraction;
-        for (const report of loading.reports) report(fraction);
-      },
+      report,
       () => SharedModel.every().reduce((sum, other) => sum + (other === this ? 0 : other.#taken), 0),
       this.computing.threads,
     );

@@ -10,8 +10,9 @@ const BUDGET = 350_000;
 
 const PACKAGE = new URL('../', import.meta.url);
 
-/** What is fetched when a language model or an encoder is first asked for, and at no other time. */
+/** What is fetched when a language model or an encoder is first asked for, or a GPU, and at no other time. */
 const LATER = [
+  'dist/gpu.js',
   'dist/generation.js',
   'dist/jinja.js',
   'dist/gguf-source.js',
@@ -20,7 +21,7 @@ const LATER = [
 ];
 
 /**
- * The module and all that it imports, statically or not, but for what is fetched for language models and encoders only.
+ * The module and all that it imports, statically or not, but for what is fetched for language models, encoders and GPUs only.
  * @param {URL} module @param {Set<string>} found
  */
 function closure(module, found) {
@@ -66,6 +67,8 @@ test('the largest wasm, its glue, the worker and the index with all they import 
     'dist/encoder.js',
     'dist/text-worker.js',
     'dist/encoder-worker.js',
+    'dist/gpu-worker.js',
+    'dist/choose-device.js',
   ]) {
     assert(!names.includes(part), `${part} is not`);
   }

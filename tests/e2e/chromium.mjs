@@ -28,6 +28,8 @@ export function launchChromium() {
       '--disable-background-networking',
       '--disable-component-update',
       '--disable-sync',
+      // On Linux, WebGPU is there on demand only; without a GPU it is Chromium's own software (SwiftShader).
+      '--enable-unsafe-webgpu',
     ],
   });
 }

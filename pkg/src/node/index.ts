@@ -78,4 +78,5 @@ usePlatform({
   readable: async (blob) => new Uint8Array(await blob.arrayBuffer()),
 });
 
-export * from '../index.js';
+// There are no GPUs in Node.
+export * from '../cpu.js';
