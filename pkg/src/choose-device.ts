@@ -56,7 +56,13 @@ export function stepOf(kind: ModelKind, bytes: number): StepShape {
 }
 
 /** Whether an adapter computes on the CPU, as far as it is told. */
-export function isSoftware({ vendor, architecture, device, description, isFallbackAdapter }: AdapterFacts): boolean {
+export function isSoftware({
+  vendor,
+  architecture,
+  device,
+  description,
+  isFallbackAdapter,
+}: AdapterFacts): boolean {
   return isFallbackAdapter === true || SOFTWARE.test([vendor, architecture, device, description].join(' '));
 }
 

@@ -3,6 +3,7 @@
 
 import type { Encoder } from './encoder.js';
 import type * as encodingPart from './encoding.js';
+import { show } from './shared-model.js';
 import { destroyed, part } from './errors.js';
 import type {
   AttentionRequest,
@@ -29,9 +30,9 @@ export function encoding(): Promise<typeof encodingPart> {
 
 /** A loaded model that turns texts into vectors. Ends with `destroy()`. */
 export class Embedder implements LoadedInfo, Destroyable {
-  readonly device: 'webgpu' | 'cpu';
-  readonly deviceReason: string;
-  readonly precision: 'float32' | 'int8';
+  declare readonly device: 'webgpu' | 'cpu';
+  declare readonly deviceReason: string;
+  declare readonly precision: 'float32' | 'int8';
   /** Length of a vector. */
   readonly dimensions: number;
   /** Most tokens of a text, those that the tokenizer adds included. */
@@ -40,9 +41,7 @@ export class Embedder implements LoadedInfo, Destroyable {
   private constructor(ours: symbol, encoder: Encoder) {
     if (ours !== OURS) throw new TypeError('an Embedder is made by Embedder.create()');
     const { info, facts } = encoder;
-    this.device = info.device;
-    this.deviceReason = info.deviceReason;
-    this.precision = info.precision;
+    show(this, info);
     this.dimensions = facts.dimensions;
     this.maxTokens = facts.maxTokens;
     encoders.set(this, encoder);

@@ -96,6 +96,9 @@ async function opened(options: LanguageModelCreateOptions): Promise<Conversation
   if (kvCache !== undefined && kvCache !== 'float' && kvCache !== 'int8') {
     throw invalid('kvCache', `'float' or 'int8' expected, got ${shown(kvCache)}`);
   }
+  if (kvCache === 'int8' && computing.device === 'webgpu') {
+    throw invalid('kvCache', "a GPU keeps float32; leave it out, or say device: 'cpu'");
+  }
   if (contextWindow !== undefined && (!Number.isSafeInteger(contextWindow) || contextWindow < 1)) {
     throw invalid('contextWindow', `a whole number above 0 expected, got ${shown(contextWindow)}`);
   }

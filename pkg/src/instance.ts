@@ -48,7 +48,12 @@ export async function instantiate<Script extends Glue>(
   const facts = { ...engineFacts(), isolated: host.isolated };
   const choice = choose(wanted, facts);
   const compiled = (variant: Variant): Promise<WebAssembly.Module> =>
-    compileModule(host.compile, wasmBase, modules.files[variant], `${modules.prefix}_${variant}_bg.wasm`);
+    compileModule(
+      (url) => host.compile(url),
+      wasmBase,
+      modules.files[variant],
+      `${modules.prefix}_${variant}_bg.wasm`,
+    );
   if (choice.variant !== 'threads') return onOneThread(modules, compiled, choice);
   const module = await compiled(choice.variant);
   try {

@@ -4,6 +4,7 @@
 import { destroyed, part } from './errors.js';
 import type { Conversation } from './conversation.js';
 import type * as generationPart from './generation.js';
+import { show } from './shared-model.js';
 import type {
   AttentionRequest,
   Availability,
@@ -29,9 +30,9 @@ export function generation(): Promise<typeof generationPart> {
 
 /** A loaded language model with a conversation. Ends with `destroy()`. */
 export class LanguageModel extends EventTarget implements LoadedInfo, Destroyable {
-  readonly device: 'webgpu' | 'cpu';
-  readonly deviceReason: string;
-  readonly precision: 'float32' | 'int8';
+  declare readonly device: 'webgpu' | 'cpu';
+  declare readonly deviceReason: string;
+  declare readonly precision: 'float32' | 'int8';
   readonly topK: number;
   readonly temperature: number;
   oncontextoverflow: ((this: LanguageModel, event: Event) => unknown) | null = null;
@@ -40,9 +41,7 @@ export class LanguageModel extends EventTarget implements LoadedInfo, Destroyabl
     if (ours !== OURS) throw new TypeError('a LanguageModel is made by LanguageModel.create()');
     super();
     const { info, sampling } = conversation;
-    this.device = info.device;
-    this.deviceReason = info.deviceReason;
-    this.precision = info.precision;
+    show(this, info);
     this.topK = sampling.topK;
     this.temperature = sampling.temperature;
     conversations.set(this, conversation);

@@ -49,6 +49,8 @@ export class SharedModel {
   readonly computing: Computing;
   readonly kind: ModelKind;
   readonly #key: string;
+  /** Its users show it as it is now: a model may have moved to another device. */
+  readonly #told = {};
   #users = 0;
   #loading: Loading | undefined;
 
@@ -223,11 +225,11 @@ export class SharedModel {
       };
       const loaded = await worker.request('load', ask, { signal, progress, transfer: buffersOf(files) });
       report(1);
-      const info: LoadedInfo = {
+      const info = Object.assign(this.#told, {
         device: gpu === undefined ? 'cpu' : 'webgpu',
         deviceReason: [gpu === undefined ? loaded.computes : '', reason].filter(Boolean).join('; '),
         precision: gpu === undefined ? loaded.precision : 'float32',
-      };
+      } satisfies LoadedInfo);
       const { text, encoder } = loaded;
       loading.running = { engine: worker, number, info, text, encoder };
       return loading.running;
@@ -255,6 +257,13 @@ export class SharedModel {
     ]);
     signal.throwIfAborted();
     return Object.fromEntries(files) as unknown as Ask<'load'>['files'];
+  }
+}
+
+/** Gives what a user holds the members of {@link LoadedInfo}, as they are whenever they are asked. */
+export function show(target: object, info: LoadedInfo): void {
+  for (const name of ['device', 'deviceReason', 'precision'] as const) {
+    Object.defineProperty(target, name, { enumerable: true, get: () => info[name] });
   }
 }
 

@@ -17,6 +17,7 @@ import {
 } from './options.js';
 import { monitored } from './progress.js';
 import { Route } from './route.js';
+import { show } from './shared-model.js';
 import { findPair, findRoute } from './translation.js';
 import type {
   AttentionRequest,
@@ -49,18 +50,16 @@ export class Translator implements LoadedInfo, Destroyable {
   readonly targetLanguage: string;
   /** Text of any length is taken: it is split into sentences. */
   readonly inputQuota: number = Infinity;
-  readonly device: 'webgpu' | 'cpu';
-  readonly deviceReason: string;
-  readonly precision: 'float32' | 'int8';
+  declare readonly device: 'webgpu' | 'cpu';
+  declare readonly deviceReason: string;
+  declare readonly precision: 'float32' | 'int8';
 
   private constructor(pair: readonly [string, string], info: LoadedInfo, state: State) {
     if (!((state as State | undefined)?.route instanceof Route)) {
       throw new TypeError('a Translator is made by Translator.create()');
     }
     [this.sourceLanguage, this.targetLanguage] = pair;
-    this.device = info.device;
-    this.deviceReason = info.deviceReason;
-    this.precision = info.precision;
+    show(this, info);
     states.set(this, state);
   }
 

@@ -341,7 +341,8 @@ test('wrong options and inputs are typed errors that name them', async () => {
   }
   await assert.rejects(holder.complete('x', { attention: true }), { name: 'NotSupportedError' });
   await assert.rejects(create({ expectedInputs: [{ type: 'image' }] }), { name: 'NotSupportedError' });
-  await assert.rejects(create({ device: 'webgpu' }), { name: 'NotSupportedError' });
+  await assert.rejects(create({ device: 'webgpu', precision: 'int8' }), { option: 'precision' });
+  await assert.rejects(create({ device: 'webgpu', kvCache: 'int8' }), { option: 'kvCache' });
   assert.throws(() => Reflect.construct(LanguageModel, []), TypeError);
   const fine = await create({
     expectedInputs: [{ type: 'text', languages: ['en', 'pt-BR'] }],
