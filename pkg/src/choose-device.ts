@@ -10,7 +10,7 @@ export interface AdapterFacts {
   device: string;
   description: string;
   /** Whether the browser says that it computes on the CPU; Firefox does not say. */
-  isFallbackAdapter?: boolean;
+  isFallbackAdapter?: boolean | undefined;
   maxStorageBufferBindingSize: number;
   maxBufferSize: number;
 }

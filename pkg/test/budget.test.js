@@ -97,3 +97,28 @@ for (const family of ['text', 'encoder']) {
     context.diagnostic(`${largest} of ${BUDGET} bytes`);
   });
 }
+
+test('the entry without GPU code leads to none', () => {
+  const names = [...closure(new URL('dist/cpu.js', PACKAGE), new Set())].map((address) =>
+    address.slice(PACKAGE.href.length),
+  );
+  assert(names.includes('dist/shared-model.js'));
+  assert.deepEqual(
+    names.filter((name) => /gpu|choose-device/.test(name)),
+    [],
+  );
+  // The one with it leads to what LATER leaves out above.
+  assert(closure(new URL('dist/gpu.js', PACKAGE), new Set()).size > 1);
+  assert.match(readFileSync(new URL('dist/index.js', PACKAGE), 'utf8'), /\.\/gpu\.js/);
+  assert.doesNotMatch(readFileSync(new URL('dist/cpu.js', PACKAGE), 'utf8'), /gpu/);
+});
+
+test('what a GPU takes fits into a megabyte', (context) => {
+  const wasm = gzipped(new URL('wasm/multihead_gpu_simd128_bg.wasm', PACKAGE));
+  const scripts = ['dist/gpu.js', 'dist/gpu-worker.js'].flatMap((name) => [
+    ...closure(new URL(name, PACKAGE), new Set()),
+  ]);
+  const code = [...new Set(scripts)].reduce((sum, address) => sum + gzipped(new URL(address)), 0);
+  assert(wasm + code <= 1_000_000, `${wasm} bytes of wasm, ${code} of scripts`);
+  context.diagnostic(`${wasm} bytes of wasm, ${code} of scripts`);
+});

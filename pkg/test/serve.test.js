@@ -234,3 +234,64 @@ test('a model is unloaded after its open calls', async () => {
   assert.equal(events.join(' '), 'a b free model');
   assert.match((await ask({ kind: 'measure', model: 1, text: 'a' })).error.message, /no model 1/);
 });
+
+/** A model that is warmed up in parts. @param {number} parts */
+function warming(parts) {
+  /** @type {string[]} */
+  const seen = [];
+  const { ask, receive } = connectTo(() => ({
+    info: { precision: 'float32' },
+    take: () => ({ answer: 1 }),
+    free: () => seen.push('free'),
+    warmUp: (/** @type {unknown} */ answer) => ({
+      get done() {
+        return parts === 0;
+      },
+      get completed() {
+        return 10 - parts;
+      },
+      step: async () => {
+        seen.push(`part ${parts--}`);
+      },
+      piece: () => '',
+      finish: () => ({ answer, transfer: [] }),
+      free: () => seen.push('stopped'),
+    }),
+  }));
+  const load = () => ask({ kind: 'load', model: 1, files: {}, options: { precision: 'auto' } });
+  return { seen, ask, receive, load };
+}
+
+test('a model that warms up is loaded once it has, and tells how far it is', async () => {
+  const { seen, ask, load } = warming(3);
+  await ask({ kind: 'start' });
+  const call = load();
+  const { answer } = await call;
+  assert.deepEqual(answer, { precision: 'float32', computes: 'letters, 1 thread' });
+  assert.deepEqual(seen, ['part 3', 'part 2', 'part 1']);
+  assert.deepEqual(call.progress, [8, 9]);
+});
+
+test('an abort while it warms up frees it', async () => {
+  const { seen, ask, receive, load } = warming(1_000_000);
+  await ask({ kind: 'start' });
+  const call = load();
+  await until(() => seen.length > 2);
+  receive({ kind: 'abort', call: call.call });
+  await ask({ kind: 'unload', model: 1 });
+  assert.deepEqual(seen.slice(-2), ['stopped', 'free']);
+});
+
+test('a lost device takes the worker along, and says so', async () => {
+  const { ask, traps } = connectTo(() => ({
+    info: { precision: 'float32' },
+    take: () => {
+      throw { code: 'device-lost', message: 'somebody pulled it out' };
+    },
+  }));
+  await ask({ kind: 'start' });
+  await ask({ kind: 'load', model: 1, files: {}, options: { precision: 'auto' } });
+  void ask({ kind: 'measure', model: 1, text: 'a' });
+  await until(() => traps.length > 0);
+  assert.deepEqual(traps, [{ kind: 'trap', reason: 'somebody pulled it out', code: 'device-lost' }]);
+});

@@ -2,6 +2,16 @@
 
 import type * as multiheadPackage from '../../pkg/dist/index.js';
 
+/** What a worker has asked of its GPU since it began. */
+export interface GpuCounts {
+  dispatches: number;
+  submits: number;
+  reads: number;
+  pipelines: number;
+  groups: number;
+  devices: number;
+}
+
 declare global {
   /** The package. */
   var multihead: typeof multiheadPackage;
@@ -17,6 +27,8 @@ declare global {
   var progress: number | undefined;
   /** Lengths of the translation as it grew. */
   var seenLengths: number[];
+  /** What a watched worker asks of its GPU, and how to lose it after so many submits. */
+  var gpu: { counts(): Promise<GpuCounts>; loseAfter(submits: number): void };
   /** When something was typed last, by the page's clock. */
   var typedAt: number | undefined;
 }

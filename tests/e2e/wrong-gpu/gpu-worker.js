@@ -1,0 +1,4 @@
+// The package's worker on a GPU that computes wrongly.
+
+import './wrong.js';
+import '../../../pkg/dist/gpu-worker.js';
