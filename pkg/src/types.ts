@@ -7,8 +7,12 @@
  * A Blob is read by ranges; an ArrayBuffer is copied, never detached.
  */
 export type ModelSource = string | URL | { files: Record<string, string | URL | Blob | ArrayBuffer> };
+/**
+ * Where a model computes. 'auto': on a GPU that is none of software where the model gains from it; translation on the CPU.
+ * 'webgpu': on whatever adapter the browser has, and on the CPU without one. 'cpu' touches no GPU.
+ */
 export type Device = 'auto' | 'webgpu' | 'cpu';
-/** Arithmetic of the matrix products. 'auto': int8 where the weights are quantised, else float32. */
+/** Arithmetic of the matrix products. 'auto': int8 where the weights are quantised, else float32. A GPU computes with float32. */
 export type Precision = 'auto' | 'float32' | 'int8';
 export type Availability = 'unavailable' | 'downloadable' | 'downloading' | 'available';
 
@@ -46,7 +50,7 @@ export interface Configuration {
   wasmBase?: string | URL;
   /**
    * The script of the worker that translates, where a bundler has moved it away from the package; those of language
-   * models and of encoders lie beside it, under the names `text-worker.js` and `encoder-worker.js`.
+   * models, of encoders and of GPUs lie beside it, under the names `text-worker.js`, `encoder-worker.js` and `gpu-worker.js`.
    */
   workerUrl?: string | URL;
   /** 'none' keeps no model between visits. */
@@ -55,8 +59,10 @@ export interface Configuration {
   memoryLimit?: number;
   fetch?: typeof fetch;
 }
+/** How a model computes now: one whose GPU is lost may go on elsewhere. */
 export interface LoadedInfo {
   readonly device: 'webgpu' | 'cpu';
+  /** Its name or what it computes with, and why there, for people. */
   readonly deviceReason: string;
   readonly precision: Exclude<Precision, 'auto'>;
 }
