@@ -20,6 +20,11 @@ function watch(prototype, name, seen) {
   });
 }
 
+/** @param {Promise<GPUDevice>} requested */
+async function keep(requested) {
+  counts.devices = devices.push(await requested);
+}
+
 /** @param {keyof typeof counts} name */
 const count = (name) => () => {
   counts[name]++;
@@ -31,7 +36,7 @@ watch(GPUBuffer.prototype, 'mapAsync', count('reads'));
 watch(GPUDevice.prototype, 'createComputePipeline', count('pipelines'));
 watch(GPUDevice.prototype, 'createBindGroup', count('groups'));
 watch(GPUAdapter.prototype, 'requestDevice', (promise) => {
-  void (/** @type {Promise<GPUDevice>} */ (promise).then((device) => devices.push(device)));
+  void keep(/** @type {Promise<GPUDevice>} */ (promise));
 });
 
 // Nobody else listens here: the worker's own messages are the package's.

@@ -1,0 +1,3 @@
+// The package's worker that translates, where it is looked for: beside that of GPUs.
+
+import '../../../pkg/dist/worker.js';
