@@ -1,6 +1,7 @@
 // Sentences a second of our package and its peer on one encoder, each in a page of its own, run after run in turn.
 // node embedding.js --origin http://localhost:PORT --flores FOLDER --out FILE.json [--lines 100] [--runs 3]
-//   [--only PART,OF,NAMES] [--threads 1] [--wait-minutes 0]
+//   [--only PART,OF,NAMES] [--threads 1] [--wait-minutes 0] [--device cpu|webgpu]
+// On WebGPU without a GPU it is Chromium's software: what it shows is who asks less of a device, and no speed of a GPU.
 
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
@@ -11,9 +12,9 @@ import {
   MODEL,
   OURS,
   PACKAGES,
-  REFERENCE,
   VISIT_LIMIT,
   memoryLimit,
+  referenceOf,
 } from './lib/encoders.js';
 import { openEngine, wasmBytes } from './lib/engines.js';
 import { floresLines } from './lib/lines.js';
@@ -33,6 +34,7 @@ const { values: options } = parseArgs({
     only: { type: 'string' },
     threads: { type: 'string', default: '1' },
     'wait-minutes': { type: 'string', default: '0' },
+    device: { type: 'string', default: 'cpu' },
   },
 });
 
@@ -41,7 +43,10 @@ const runs = Number(options.runs);
 const threads = Number(options.threads);
 const wanted = options.only?.split(',');
 // The others' vectors are compared with the reference's.
-const contenders = CONTENDERS.filter(
+const every = CONTENDERS[options.device];
+if (every === undefined) throw new Error(`--device: one of ${Object.keys(CONTENDERS).join(', ')}`);
+const REFERENCE = referenceOf(every);
+const contenders = every.filter(
   (one) => one === REFERENCE || wanted === undefined || wanted.some((part) => one.name.includes(part)),
 );
 const lines = (await floresLines(options.flores, 'en')).slice(0, Number(options.lines));
@@ -81,7 +86,14 @@ async function measureAll() {
     const compared = comparisons(measured);
     const memory = await memoryOf(engines);
     const visit = await visitOf(engines);
-    const found = { compared, busy: machine.busy, engines: measured, memory, visitBytes: visit?.bytes };
+    const found = {
+      device: options.device,
+      compared,
+      busy: machine.busy,
+      engines: measured,
+      memory,
+      visitBytes: visit?.bytes,
+    };
     return {
       benchmark: 'embedding',
       date: new Date().toISOString(),
@@ -133,7 +145,8 @@ function summary(engine, all) {
 
 /** Memory of our wasm beside its weights. */
 async function memoryOf(engines) {
-  const ours = engines.filter(({ side }) => side === 'multihead');
+  // On a GPU the weights are not in it.
+  const ours = engines.filter(({ side }) => side === 'multihead' && options.device === 'cpu');
   return Promise.all(
     ours.map(async ({ precision, wasmBytes: [loaded, atEnd] }) => {
       const weights = await bytesOf(options.origin, OURS[precision].weights);

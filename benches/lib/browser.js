@@ -12,6 +12,8 @@ const FLAGS = [
   '--disable-component-update',
   '--disable-sync',
   '--disable-dev-shm-usage',
+  // On Linux, WebGPU is there on demand only.
+  '--enable-unsafe-webgpu',
 ];
 
 const executable = () => process.env.MULTIHEAD_CHROMIUM ?? '/usr/bin/chromium';

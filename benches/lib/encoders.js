@@ -12,31 +12,34 @@ export const OURS = {
 /** What one is told to run on, by arithmetic, in the peer's words. */
 const DTYPES = { float32: 'fp32', int8: 'q8' };
 
-const multihead = (precision) => ({
+const multihead = (precision, device = 'cpu') => ({
   name: `multihead ${precision}`,
   side: 'multihead',
   precision,
-  options: { base: OURS[precision].base, model: MODEL, precision },
+  options: { base: OURS[precision].base, model: MODEL, precision, device },
 });
 
-const transformers = (precision, build) => ({
+const transformers = (precision, build, device = 'wasm') => ({
   name: `transformers ${DTYPES[precision]}, ${build} ONNX Runtime`,
   side: 'transformers',
   precision,
-  options: { base: '/peers/', name: 'minilm-onnx', dtype: DTYPES[precision], build },
+  options: { base: '/peers/', name: 'minilm-onnx', dtype: DTYPES[precision], build, device },
 });
 
-/** In the order of the table, ours first. `side`: a file of `page/embedding/engines`. */
-export const CONTENDERS = ['float32', 'int8'].flatMap((precision) => [
-  multihead(precision),
-  transformers(precision, 'plain'),
-  transformers(precision, 'default'),
-]);
+/** By device, in the order of the table, ours first. `side`: a file of `page/embedding/engines`. */
+export const CONTENDERS = {
+  cpu: ['float32', 'int8'].flatMap((precision) => [
+    multihead(precision),
+    transformers(precision, 'plain'),
+    transformers(precision, 'default'),
+  ]),
+  // The plain build has no WebGPU.
+  webgpu: [multihead('float32', 'webgpu'), transformers('float32', 'default', 'webgpu')],
+};
 
-/** Whose vectors the others' are compared with. */
-export const REFERENCE = CONTENDERS.find(
-  ({ side, precision }) => side === 'transformers' && precision === 'float32',
-);
+/** Of some, whose vectors the others' are compared with. */
+export const referenceOf = (contenders) =>
+  contenders.find(({ side, precision }) => side === 'transformers' && precision === 'float32');
 
 /** Where each side's package.json is served. */
 export const PACKAGES = {
@@ -58,8 +61,8 @@ export function memoryLimit(weightBytes) {
 /** Bytes of code, gzipped, and of the int8 files that a first visit may take. */
 export const VISIT_LIMIT = 25_000_000;
 
-/** Sentences a second of ours over those of the best peer, at least. */
-export const RATIO_WANTED = 1.7;
+/** Sentences a second of ours over those of the best peer, at least, by device. */
+export const RATIO_WANTED = { cpu: 1.7, webgpu: 1 };
 
 /** Least cosine of a vector and the reference's of the same text: below it, somebody computes something else. */
 export const LEAST_COSINE = { float32: 0.9999, int8: 0.98 };

@@ -58,14 +58,15 @@ export function comparisons(engines) {
 
 /** A line for each goal that is missed. Where the machine is busy, speed is told by CPU seconds. `memory`: by arithmetic the
  * bytes of weights, and of wasm memory at the end. `visitBytes`: of a first visit, if it was looked at. */
-export function shortfalls({ compared, busy, engines, memory, visitBytes }) {
+export function shortfalls({ device = 'cpu', compared, busy, engines, memory, visitBytes }) {
+  const ratio = RATIO_WANTED[device];
   const figure = busy ? 'perCpuSecond' : 'perSecond';
   const unit = busy ? 'sentences a CPU second' : 'sentences/s';
   const slow = compared
-    .filter((one) => !(one[figure] >= RATIO_WANTED))
+    .filter((one) => !(one[figure] >= ratio))
     .map(
       (one) =>
-        `${one.precision}, ${one.call}: ${one[figure].toFixed(2)}× ${unit} of the best peer, ${RATIO_WANTED}× wanted`,
+        `${one.precision}, ${one.call}: ${one[figure].toFixed(2)}× ${unit} of the best peer, ${ratio}× wanted`,
     );
   const different = engines
     .filter(({ precision, agrees }) => !(agrees.least >= LEAST_COSINE[precision]))

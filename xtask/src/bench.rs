@@ -25,13 +25,25 @@ pub const COMMAND: Subcommand = Subcommand {
     run,
 };
 
-/// Options that are passed on to benches/translation.js.
+/// Options of all of them.
+const OPTIONS: [&str; 8] = [
+    "--pair",
+    "--lines",
+    "--runs",
+    "--only",
+    "--threads",
+    "--variant",
+    "--wait-minutes",
+    "--device",
+];
+/// Those among them that are passed on to benches/translation.js.
 const OF_TRANSLATION: [&str; 7] =
     ["--pair", "--lines", "--runs", "--only", "--threads", "--variant", "--wait-minutes"];
 /// Those among them that are passed on to benches/generation.js.
 const OF_GENERATION: [&str; 4] = ["--runs", "--only", "--threads", "--wait-minutes"];
 /// Those among them that are passed on to benches/embedding.js.
-const OF_EMBEDDING: [&str; 5] = ["--lines", "--runs", "--only", "--threads", "--wait-minutes"];
+const OF_EMBEDDING: [&str; 6] =
+    ["--lines", "--runs", "--only", "--threads", "--wait-minutes", "--device"];
 const BENCHMARKS: [&str; 5] = ["translation", "visit", "quality", "generation", "embedding"];
 /// Models of the benchmarks of translation.
 const MODELS: [&str; 2] = ["en-pt", "pt-en"];
@@ -43,7 +55,7 @@ const ENCODER: &str = "all-minilm-l6-v2";
 fn run(mut arguments: Arguments) -> Result<()> {
     let builds = !arguments.flag("--no-build");
     let mut given = Vec::new();
-    for name in OF_TRANSLATION {
+    for name in OPTIONS {
         if let Some(value) = arguments.value(name)? {
             given.push([name.to_owned(), value]);
         }
@@ -65,7 +77,8 @@ fn run(mut arguments: Arguments) -> Result<()> {
     let origin = serve_all(&workspace)?;
     if wanted("translation") {
         let mut script = node(&workspace, "translation", &origin, &flores);
-        run_command(script.args(given.iter().flatten()))?;
+        let given = given.iter().filter(|[name, _]| OF_TRANSLATION.contains(&name.as_str()));
+        run_command(script.args(given.flatten()))?;
     }
     if wanted("visit") {
         pack(&workspace, &MODELS, &[])?;
