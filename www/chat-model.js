@@ -2,6 +2,7 @@
 
 import { configure, memoryUsage, models } from '../pkg/dist/index.js';
 import { load, loadedModel, unload } from './chat-session.js';
+import { whereItRuns } from './device.js';
 import { element, megabytes } from './elements.js';
 import { keepAll, startKeeping } from './offline.js';
 
@@ -36,7 +37,7 @@ export async function showChosen() {
   const { name, place } = chosen;
   nameLine.textContent = name;
   facts.textContent = place;
-  engine.textContent = noEngine;
+  showEngine();
   bar.hidden = true;
   usual.hidden = chosen === USUAL;
   loadButton.hidden = false;
@@ -51,6 +52,12 @@ export async function showChosen() {
   } catch {
     // What is wrong with the index will be said when the model is asked for.
   }
+}
+
+/** Where the model computes now, which may change with any call. */
+export function showEngine() {
+  const model = loadedModel();
+  engine.textContent = model === undefined ? noEngine : whereItRuns(model);
 }
 
 /** @param {number} loaded Fraction. */
@@ -90,11 +97,10 @@ export async function loadChosen(signal, tell) {
     const model = await load({ source, signal, progress });
     keepAll();
     if (!unloadButton.hidden) return;
-    const { device, deviceReason, precision, contextWindow } = model;
     chosen.bytes ??= await bytesLoaded();
     const size = chosen.bytes === undefined ? '' : `${megabytes(chosen.bytes)} MB, `;
-    facts.textContent = `${size}loaded; a window of ${contextWindow.toLocaleString('en')} tokens`;
-    engine.textContent = `WebAssembly in a worker, ${precision} on the ${device.toUpperCase()} (${deviceReason})`;
+    facts.textContent = `${size}loaded; a window of ${model.contextWindow.toLocaleString('en')} tokens`;
+    showEngine();
     bar.hidden = true;
     loadButton.hidden = true;
     unloadButton.hidden = false;

@@ -4,8 +4,9 @@ import { answer, count, inWords } from './chat-answer.js';
 import { EXAMPLES } from './chat-examples.js';
 import { clearMessages, exchange, isEmpty } from './chat-messages.js';
 import * as model from './chat-model.js';
-import { converse, endConversation, loadedModel, openConversation } from './chat-session.js';
+import { converse, endConversation, loadedModel, openConversation, remember } from './chat-session.js';
 import { initialPrompts, onSystemPrompt, samplingWanted } from './chat-settings.js';
+import { onDevice } from './device.js';
 import { onDrop } from './drops.js';
 import { element } from './elements.js';
 import { onceShown, shownTab } from './tabs.js';
@@ -32,6 +33,7 @@ const PLAINLY = {
   'model-unsupported': 'This is no model that can be run here.',
   'download-failed': 'The model could not be downloaded.',
   'out-of-memory': 'There is too little memory for the model.',
+  'device-lost': 'The GPU was lost on the way.',
   'invalid-argument': 'This cannot be done as it is asked for.',
   QuotaExceededError: 'The message is longer than what the model can take.',
 };
@@ -77,6 +79,7 @@ function showState() {
   sendButton.disabled = current?.signal.aborted ?? false;
   clearButton.hidden = isEmpty() && openConversation() === undefined;
   for (const button of examples) button.disabled = busy;
+  model.showEngine();
   showContext();
 }
 
@@ -132,6 +135,7 @@ async function send(text) {
     if (figures.overflowed) {
       shown.notice('The conversation no longer fits: its oldest turns were left out.');
     }
+    remember(text, shown.text());
     shown.end(inWords(figures, sampling.maxNewTokens));
     // The whole at once, not piece by piece.
     voice.textContent = `${figures.overflowed ? 'The oldest turns were left out. ' : ''}${shown.text()}`;
@@ -143,10 +147,14 @@ async function send(text) {
   showState();
 }
 
+function forget() {
+  endConversation();
+  clearMessages();
+}
+
 async function clear() {
   await doing(async () => {
-    endConversation();
-    clearMessages();
+    forget();
     voice.textContent = '';
     return 'Ready';
   });
@@ -156,7 +164,7 @@ async function clear() {
 /** Another model, and a conversation of its own. @param {() => Promise<void>} choosing */
 async function open(choosing) {
   const done = await doing(async (signal) => {
-    clearMessages();
+    forget();
     await choosing();
     await model.loadChosen(signal, tell);
     return 'Ready';
@@ -169,7 +177,7 @@ async function open(choosing) {
 /** No model is in memory any more. @param {() => Promise<void>} leaving */
 async function leave(leaving) {
   await doing(async () => {
-    clearMessages();
+    forget();
     await leaving();
     return 'Ready';
   });
@@ -231,6 +239,13 @@ element('dismiss', HTMLButtonElement).addEventListener('click', () => {
 // A system prompt stands at the beginning: while nothing was said, it can still be another one.
 onSystemPrompt(() => {
   if (isEmpty()) endConversation();
+});
+onDevice(() => {
+  if (loadedModel() === undefined && current === undefined) return;
+  void doing(async () => {
+    await model.unloadChosen();
+    return isEmpty() ? 'Ready' : 'Ready: the next message loads the model again';
+  });
 });
 
 /** Whether the event is about files that the chat can take. @param {DragEvent} event */

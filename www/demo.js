@@ -2,9 +2,10 @@
 
 import { configure, LiveTranslation, models, Translator } from '../pkg/dist/index.js';
 import { Attention } from './attention.js';
+import { chosenDevice, onDevice } from './device.js';
 import { element, wordsIn } from './elements.js';
 import { examplesFor } from './examples.js';
-import { hideFault, showFault, showLoaded, showProgress, showStatus } from './facts.js';
+import { hideFault, showEngine, showFault, showLoaded, showProgress, showStatus } from './facts.js';
 import { chosenPair, onChoice, openIndex } from './languages.js';
 import { keepAll, startKeeping } from './offline.js';
 import { onceShown, shownTab } from './tabs.js';
@@ -34,8 +35,11 @@ const attention = new Attention({
   voice: element('voice', HTMLElement),
 });
 
-/** By model id; a failed one is asked for again. @type {Map<string, Promise<LiveTranslation>>} */
+/** @typedef {{ translator: Translator, translation: LiveTranslation, kept: boolean }} Loaded */
+/** By model id; a failed one is asked for again. @type {Map<string, Promise<Loaded>>} */
 const translations = new Map();
+/** Ends what loads. */
+let leaving = new AbortController();
 
 /** The one in use. @type {LiveTranslation | undefined} */
 let live;
@@ -117,34 +121,49 @@ function showExamples() {
 /** @param {import('../pkg/dist/index.js').ModelInfo} pair */
 function translationOf(pair) {
   const { id } = pair;
-  let translation = translations.get(id);
-  if (translation === undefined) {
-    translation = load(pair);
-    translations.set(id, translation);
-    translation.catch(() => translations.delete(id));
-  }
-  return translation;
+  const known = translations.get(id);
+  if (known !== undefined) return known;
+  const loading = load(pair);
+  translations.set(id, loading);
+  loading.catch(() => {
+    if (translations.get(id) === loading) translations.delete(id);
+  });
+  return loading;
 }
 
-/** @param {import('../pkg/dist/index.js').ModelInfo} pair */
+/** @param {import('../pkg/dist/index.js').ModelInfo} pair @returns {Promise<Loaded>} */
 async function load(pair) {
   const { id, from: sourceLanguage = '', to: targetLanguage = '', bytes } = pair;
   const translator = await Translator.create({
     sourceLanguage,
     targetLanguage,
     model: id,
+    device: chosenDevice(),
+    signal: leaving.signal,
     monitor(monitor) {
       monitor.addEventListener('downloadprogress', ({ loaded }) => {
         if (chosenPair()?.id === id) showProgress(loaded, bytes);
       });
     },
   });
-  loaded.set(id, { info: translator, kept: await models.isCached(id) });
-  return new LiveTranslation(translator, { onProgress: showSoon });
+  const translation = new LiveTranslation(translator, { onProgress: showSoon });
+  return { translator, translation, kept: await models.isCached(id) };
 }
 
-/** @type {Map<string, { info: Translator, kept: boolean }>} */
-const loaded = new Map();
+/** Frees the memory of all models. */
+function leave() {
+  live?.stop();
+  live = undefined;
+  leaving.abort();
+  leaving = new AbortController();
+  for (const one of translations.values()) {
+    one.then(
+      ({ translator }) => translator.destroy(),
+      () => undefined,
+    );
+  }
+  translations.clear();
+}
 
 async function translate() {
   const own = ++newest;
@@ -160,15 +179,15 @@ async function translate() {
     }
     const pair = chosenPair();
     if (pair === undefined || own !== newest) return;
-    const translation = await translationOf(pair);
-    const facts = loaded.get(pair.id);
-    if (own !== newest || facts === undefined) return;
+    const { translator, translation, kept } = await translationOf(pair);
+    if (own !== newest) return;
     // What it has from an earlier time is not what is shown now.
     if (translation !== live) void translation.update('');
     live = translation;
-    showLoaded(pair, facts.info, facts.kept);
+    showLoaded(pair, translator, kept);
     keepAll();
     await follow(live, text);
+    if (own === newest) showEngine(translator);
   } catch (error) {
     if (own === newest) showFault(error, source.value.trim() !== '');
   }
@@ -259,6 +278,14 @@ onChoice(
     setSource(text === '' ? source.value : text);
   },
 );
+onDevice(() => {
+  if (newest === 0) return;
+  clearTimeout(timer);
+  newest++;
+  leave();
+  showEngine();
+  onceShown('translate', () => void translate());
+});
 clear.addEventListener('click', () => {
   setSource('');
   source.focus();

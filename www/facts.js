@@ -1,5 +1,6 @@
 // What the page says of itself: the model, the engine, how far it has come, what went wrong.
 
+import { whereItRuns } from './device.js';
 import { element, megabytes } from './elements.js';
 import { nameOf } from './languages.js';
 
@@ -14,6 +15,7 @@ const faultText = element('fault-text', HTMLElement);
 const model = element('model', HTMLElement);
 const engine = element('engine', HTMLElement);
 const voice = element('voice', HTMLElement);
+const noEngine = engine.textContent;
 
 /** What has happened, by the code of the error, for people who don't know what a file is. @type {Record<string, string>} */
 const PLAINLY = {
@@ -22,6 +24,7 @@ const PLAINLY = {
   'model-corrupt': 'The model that was downloaded is damaged.',
   'model-unsupported': 'This model is of a kind that the page does not know.',
   'out-of-memory': 'This device has too little memory for the model.',
+  'device-lost': 'The GPU was lost on the way.',
 };
 
 /** @param {string} text */
@@ -46,14 +49,18 @@ export function showProgress(loaded, bytes) {
   );
 }
 
+/** Where the model computes now, which may change with any call. @param {LoadedInfo} [info] None while it loads. */
+export function showEngine(info) {
+  engine.textContent = info === undefined ? noEngine : whereItRuns(info);
+}
+
 /** @param {ModelInfo} pair @param {LoadedInfo} info @param {boolean} kept Whether its files are on this device. */
-export function showLoaded(pair, { precision, device, deviceReason }, kept) {
+export function showLoaded(pair, info, kept) {
   if (voice.textContent === 'Loading the model') say('The model is loaded');
   progress.classList.add('done');
   const place = kept ? 'kept on this device' : 'not kept: this browser does not let the page store it';
   model.textContent = `${nameOf(pair)}, ${megabytes(pair.bytes)} MB, ${place}`;
-  const why = deviceReason === '' ? '' : ` (${deviceReason})`;
-  engine.textContent = `WebAssembly in a worker, ${precision} on the ${device.toUpperCase()}${why}`;
+  showEngine(info);
 }
 
 export function hideFault() {

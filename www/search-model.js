@@ -1,6 +1,7 @@
 // The model of the search: the page's own, loaded once texts are to be read, and what is known of it.
 
 import { configure, Embedder, memoryUsage, models } from '../pkg/dist/index.js';
+import { chosenDevice, whereItRuns } from './device.js';
 import { element, megabytes } from './elements.js';
 import { keepAll, startKeeping } from './offline.js';
 
@@ -19,10 +20,15 @@ const noEngine = engine.textContent;
 let embedder;
 /** The one that loads. @type {Promise<Embedder> | undefined} */
 let loading;
+/** Ends the loading. */
+let leaving = new AbortController();
 /** Of all files. @type {number | undefined} */
 let bytes;
 
 export const loadedEmbedder = () => embedder;
+
+/** Whether it is loaded, or about to be. */
+export const isModelWanted = () => embedder !== undefined || loading !== undefined;
 
 /** Shows the model before it is loaded. */
 export async function showModel() {
@@ -48,7 +54,13 @@ export async function showModel() {
  */
 export async function loadModel(signal, tell) {
   if (embedder !== undefined) return embedder;
-  loading ??= load(signal, tell).finally(() => {
+  if (loading !== undefined) return loading;
+  const stop = new AbortController();
+  leaving = stop;
+  signal.addEventListener('abort', () => {
+    stop.abort();
+  });
+  loading = load(stop.signal, tell).finally(() => {
     loading = undefined;
   });
   return loading;
@@ -59,11 +71,13 @@ async function load(signal, tell) {
   tell('Looking for the model');
   loadButton.hidden = true;
   await startKeeping();
+  const device = chosenDevice();
   try {
     embedder = await Embedder.create({
       model: MODEL,
-      // A third of float32's memory, about half its time, and the same passages come first.
-      precision: 'int8',
+      device,
+      // A third of float32's memory, about half its time, and the same passages come first. On a GPU there is no int8.
+      precision: device === 'webgpu' ? 'auto' : 'int8',
       signal,
       monitor(monitor) {
         monitor.addEventListener('downloadprogress', ({ loaded }) => {
@@ -95,16 +109,26 @@ function howFar(loaded) {
     : `Loading the model: ${megabytes(loaded * bytes)} of ${megabytes(bytes)} MB`;
 }
 
-/** Where it runs, and what the page's modules take of the memory by now. */
-export async function showMemory() {
-  const { wasm } = await memoryUsage();
-  if (embedder === undefined) return;
-  const { device, deviceReason, precision } = embedder;
-  engine.textContent = `WebAssembly in a worker, ${precision} on the ${device.toUpperCase()} (${deviceReason}); memory of this page’s WebAssembly: ${megabytes(wasm)} MB`;
+/** What the page's WebAssembly and GPU take, in words. */
+let taken = '';
+
+/** Where it runs now, which may change with any call. */
+export function showEngine() {
+  if (embedder !== undefined) engine.textContent = `${whereItRuns(embedder)}${taken}`;
 }
 
-/** Frees its memory. */
+/** Where it runs, and what the page's modules take of the memory by now. */
+export async function showMemory() {
+  const { wasm, gpu } = await memoryUsage();
+  const more = gpu === 0 ? '' : `, on the GPU: ${megabytes(gpu)} MB`;
+  taken = `; memory of this page’s WebAssembly: ${megabytes(wasm)} MB${more}`;
+  showEngine();
+}
+
+/** Frees its memory, or ends its loading. */
 export async function unloadModel() {
+  leaving.abort();
+  await loading?.catch(() => undefined);
   embedder?.destroy();
   embedder = undefined;
   await showModel();

@@ -11,12 +11,16 @@ import { dot } from './principal.js';
 const TOGETHER = 16;
 
 /** Vectors of sentences that were asked for. @type {WeakMap<Passage, Float32Array[]>} */
-const sentences = new WeakMap();
+let sentences = new WeakMap();
 
 /** How many were read, and the time that it took the model. */
 export class Figures {
   passages = 0;
   milliseconds = 0;
+
+  reset() {
+    [this.passages, this.milliseconds] = [0, 0];
+  }
 
   inWords() {
     const second = (this.passages / this.milliseconds) * 1000;
@@ -49,6 +53,12 @@ export async function readAll(embedder, pending, figures, signal, before, report
     }
     report();
   }
+}
+
+/** Forgets what the model made of passages: another device may make something a little different of them. @param {readonly Passage[]} passages */
+export function forget(passages) {
+  sentences = new WeakMap();
+  for (const passage of passages) delete passage.vector;
 }
 
 /** The passages that are nearest to a query, the nearest first. @param {readonly Passage[]} passages @param {Float32Array} query @param {number} count @returns {Promise<Hit[]>} */

@@ -1,12 +1,21 @@
 // The search: texts are read passage by passage, and what is typed finds the passages that are nearest in meaning.
 
+import { onDevice } from './device.js';
 import { onDrop } from './drops.js';
 import { element } from './elements.js';
 import { DOCS, EXAMPLES, QUERIES } from './search-examples.js';
 import { hidePassage, showBest, showHits, showPassage } from './search-hits.js';
 import { drawMap, onMapChoice, showQuery } from './search-map.js';
-import { loadedEmbedder, loadModel, showMemory, showModel, unloadModel } from './search-model.js';
-import { bestSentence, Figures, nearest, readAll } from './search-reading.js';
+import {
+  isModelWanted,
+  loadedEmbedder,
+  loadModel,
+  showEngine,
+  showMemory,
+  showModel,
+  unloadModel,
+} from './search-model.js';
+import { bestSentence, Figures, forget, nearest, readAll } from './search-reading.js';
 import * as sources from './search-sources.js';
 import { onceShown, shownTab } from './tabs.js';
 
@@ -107,10 +116,16 @@ let reading;
 let searching;
 /** How many passages the map has. */
 let onMap = 0;
+/** The reading that was begun last. */
+let lastReading = Promise.resolve();
 
 /** Reads what was not read yet. */
-async function read() {
-  if (reading !== undefined || pending().length === 0) return;
+function read() {
+  if (reading === undefined && pending().length > 0) lastReading = readPending();
+  return lastReading;
+}
+
+async function readPending() {
   const stop = new AbortController();
   reading = stop;
   const start = performance.now();
@@ -197,6 +212,7 @@ async function find(own, signal) {
       hits.map(({ passage }) => passage),
     );
     showSpeed();
+    showEngine();
     const found = hits.length === 1 ? 'The nearest' : `The ${hits.length} nearest`;
     status.textContent = `${found} of ${sources.passages(passages.length)}, ${Math.round(asked)} ms`;
     for (const { passage } of hits) showBest(passage, await bestSentence(embedder, passage, vector, signal));
@@ -267,9 +283,35 @@ async function load() {
     await loadModel(new AbortController().signal, (text) => (status.textContent = text));
     status.textContent = 'Ready';
   } catch (thrown) {
-    showFault(thrown);
+    if (thrown instanceof DOMException && thrown.name === 'AbortError') status.textContent = 'Ready';
+    else showFault(thrown);
   }
 }
+
+/** Counts the devices that were chosen: only the newest is read on. */
+let changes = 0;
+
+/** Everything is read again by the model as it is on the device that was chosen, once it is to be seen. */
+async function changeDevice() {
+  const own = ++changes;
+  const passages = sources.allPassages();
+  if (!isModelWanted() && passages.length === 0) return;
+  reading?.abort();
+  forget(passages);
+  figures.reset();
+  asked = undefined;
+  onMap = 0;
+  showReading();
+  showSpeed();
+  hidePassage();
+  void drawMap();
+  void search();
+  await unloadModel();
+  await lastReading;
+  if (own === changes) onceShown('search', () => void read());
+}
+
+onDevice(() => void changeDevice());
 
 /** @param {readonly File[]} chosen */
 const addFiles = (chosen) => add(chosen.map((file) => () => sources.fromDisk(file)));
