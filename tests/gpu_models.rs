@@ -6,14 +6,14 @@
 mod support;
 
 use multihead::backend::cpu::Cpu;
-use multihead::backend::gpu::Counts;
-use multihead::formats::marian::MarianFile;
+use multihead::backend::gpu::{Counts, Gpu};
+use multihead::formats::{gguf::GgufFile, marian::MarianFile};
 use multihead::generate::{BeamOptions, Search, SearchInput};
 use multihead::model::arch;
 use multihead::ops::Ops;
 use multihead::stack::{EncoderDecoder, KvCache, Precision};
 use multihead::tasks::encoding::{self, Answer, EmbeddingOptions, EncodingModel};
-use multihead::tasks::text_generation::{self, GenerationOptions, TextModel};
+use multihead::tasks::text_generation::{self, GenerationJob, GenerationOptions, TextModel};
 use multihead::text::sentencepiece::SentencePiece;
 use pollster::block_on;
 use std::rc::Rc;
@@ -29,32 +29,42 @@ fn between(before: Counts, after: Counts) -> Counts {
         read_backs: after.read_backs - before.read_backs,
         pipelines: after.pipelines - before.pipelines,
         bind_groups: after.bind_groups - before.bind_groups,
+        kept_bytes: after.kept_bytes - before.kept_bytes,
         bytes: after.bytes,
     }
 }
 
-#[test]
-fn answers_begin_as_transformers_says() {
-    let Some(gpu) = device(None) else { return };
+fn ids(value: &serde_json::Value) -> Vec<u32> {
+    value.as_array().unwrap().iter().map(|id| id.as_u64().unwrap() as u32).collect()
+}
+
+fn smollm2(gpu: &Gpu) -> Rc<TextModel<Gpu>> {
     let path = model_file("smollm2-135m-instruct", |name| name.ends_with(".gguf"));
     let options =
         text_generation::LoadOptions { precision: Precision::Float32, kv_cache: KvCache::Float };
     let start = Instant::now();
-    let model = Rc::new(TextModel::load(gpu.clone(), Box::new(file(&path)), options).unwrap());
+    let model = TextModel::load(gpu.clone(), Box::new(file(&path)), options).unwrap();
     println!("loaded in {:.1} s: {:?}", start.elapsed().as_secs_f32(), gpu.counts());
+    Rc::new(model)
+}
+
+/// A generation after `prompt`, whose first eight tokens are there; they come with the prompt, the next eight alone.
+fn begun(model: &Rc<TextModel<Gpu>>, prompt: Vec<u32>, count: usize) -> GenerationJob<Gpu> {
+    let options = GenerationOptions { max_new_tokens: count, ..Default::default() };
+    let mut job = model.session().generate(prompt, options).unwrap();
+    while job.new_tokens() == 0 && !job.is_done() {
+        block_on(job.step()).unwrap();
+    }
+    job
+}
+
+/// The first answers, with the references' tokens but where those nearly were others.
+fn answers_are_those_of_transformers(gpu: &Gpu, chats: usize) {
+    let model = smollm2(gpu);
     let reference = json(&fixture("decoders/smollm2.json"));
-    let ids = |value: &serde_json::Value| -> Vec<u32> {
-        value.as_array().unwrap().iter().map(|id| id.as_u64().unwrap() as u32).collect()
-    };
-    for chat in reference["chats"].as_array().unwrap().iter().take(3) {
+    for chat in reference["chats"].as_array().unwrap().iter().take(chats) {
         let (prompt, want) = (ids(&chat["ids"]), ids(&chat["greedy"]));
-        let session = model.session();
-        let options = GenerationOptions { max_new_tokens: 17, ..Default::default() };
-        let mut job = session.generate(prompt, options).unwrap();
-        while job.new_tokens() == 0 && !job.is_done() {
-            block_on(job.step()).unwrap();
-        }
-        // The first eight come with the prompt; the next eight are decoding alone.
+        let mut job = begun(&model, prompt, 17);
         let (before, start) = (gpu.counts(), Instant::now());
         block_on(job.step()).unwrap();
         let (counts, seconds) = (between(before, gpu.counts()), start.elapsed().as_secs_f64());
@@ -69,12 +79,57 @@ fn answers_begin_as_transformers_says() {
         println!("{same} of {} tokens the same", want.len().min(16));
         assert!(same >= want.len().min(16) || margin < 0.1, "{got:?}, expected {want:?}");
         assert_eq!((counts.read_backs, counts.submits), (1, 1), "eight tokens");
+        // One compute pass: a copy would end it.
+        assert_eq!(counts.copies, 0);
     }
 }
 
 #[test]
-fn vectors_are_those_of_transformers() {
+fn answers_begin_as_transformers_says() {
     let Some(gpu) = device(None) else { return };
+    answers_are_those_of_transformers(&gpu, 3);
+}
+
+/// After 128 tokens and more a token binds every weight once, but for the table of which it looks up a row; and at most 190
+/// dispatches.
+#[test]
+fn a_token_reads_every_weight_once() {
+    let Some(gpu) = device(None) else { return };
+    let model = smollm2(&gpu);
+    let weights = gpu.counts().bytes;
+    let path = model_file("smollm2-135m-instruct", |name| name.ends_with(".gguf"));
+    let gguf = GgufFile::open(Box::new(file(&path))).unwrap();
+    let table = gguf.find("token_embd.weight").unwrap();
+    let table = table.bytes.end - table.bytes.start;
+    let reference = json(&fixture("decoders/smollm2.json"));
+    // Some chats with what was answered, and a question.
+    let chats = reference["chats"].as_array().unwrap();
+    let mut prompt: Vec<u32> = chats[..4]
+        .iter()
+        .flat_map(|chat| [ids(&chat["ids"]), ids(&chat["greedy"])].concat())
+        .collect();
+    prompt.extend(ids(&chats[4]["ids"]));
+    assert!(prompt.len() >= 128);
+    let (tokens, before, start) = (prompt.len(), gpu.counts(), Instant::now());
+    let mut job = begun(&model, prompt, 17);
+    let (counts, seconds) = (between(before, gpu.counts()), start.elapsed().as_secs_f32());
+    println!("{tokens} tokens and 8 more in {seconds:.1} s: {counts:?}");
+    let before = gpu.counts();
+    block_on(job.step()).unwrap();
+    let counts = between(before, gpu.counts());
+    println!("eight tokens: {counts:?}, weights of {weights} bytes");
+    assert_eq!((job.new_tokens(), counts.copies), (16, 0));
+    assert!(counts.dispatches <= 8 * 190);
+    let looked_up = 8 * table;
+    let read = (counts.kept_bytes - looked_up) as f64 / 8.0;
+    let times = read / weights as f64;
+    println!("{times:.3} of the weights' bytes a token");
+    // Every weight is among them: what is left is what every device has, and the rows of a table that are not asked for.
+    assert!((0.95..=1.2).contains(&times), "{times}");
+}
+
+/// Vectors of the first odd texts, row after row, each at a cosine of at least 0.9999 with transformers'.
+fn vectors_like_those_of_transformers(gpu: &Gpu, count: usize) -> Vec<f32> {
     let folder = encoders::folder(&models().join("all-minilm-l6-v2"));
     let options = encoding::LoadOptions { precision: Precision::Float32 };
     let model = Rc::new(EncodingModel::load(gpu.clone(), folder, options).unwrap());
@@ -88,7 +143,7 @@ fn vectors_are_those_of_transformers() {
         bytes.as_chunks::<2>().0.iter().map(|pair| encoders::half(*pair)).collect();
     let odd = expected["odd"].as_array().unwrap();
     let texts: Vec<String> =
-        odd.iter().map(|odd| odd["text"].as_str().unwrap().to_owned()).take(24).collect();
+        odd.iter().map(|odd| odd["text"].as_str().unwrap().to_owned()).take(count).collect();
     // Those of FLORES come first, in two languages.
     let vectors = values.chunks(width).skip(2 * lines).take(texts.len());
     let (before, start) = (gpu.counts(), Instant::now());
@@ -109,6 +164,13 @@ fn vectors_are_those_of_transformers() {
     }
     println!("least cosine {least:.6}");
     assert!(least >= 0.9999, "{least}");
+    got.vectors
+}
+
+#[test]
+fn vectors_are_those_of_transformers() {
+    let Some(gpu) = device(None) else { return };
+    vectors_like_those_of_transformers(&gpu, 24);
 }
 
 /// Translations of some lines; `after` each step of the search.
@@ -159,4 +221,24 @@ fn translations_are_those_of_the_float_path() {
     assert!(steps.iter().all(|step| step.read_backs == 1 && step.submits == 1), "{steps:?}");
     assert!(steps.iter().all(|step| step.dispatches <= 8 * 30), "{steps:?}");
     assert_eq!(same, lines.len());
+}
+
+/// With bindings of 8 MiB the tables and some matrices lie in several buffers; the results are those of whole ones.
+#[test]
+fn small_bindings_give_the_same() {
+    let small = || device(Some(8 << 20));
+    let (Some(gpu), Some(whole)) = (small(), device(None)) else { return };
+    assert_eq!((gpu.limits().max_binding, gpu.limits().max_storage_buffers), (8 << 20, 8));
+    answers_are_those_of_transformers(&gpu, 1);
+    let [got, want] = [&gpu, &whole].map(|gpu| vectors_like_those_of_transformers(gpu, 6));
+    assert_eq!(got.len(), want.len());
+    // Vectors of length 1: what is added up is the same, in the order of other tiles.
+    let farthest = got.iter().zip(&want).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max);
+    println!("vectors at most {farthest:.1e} away");
+    assert!(farthest < 1e-5);
+    let Some(lines) = flores("dev.en") else { return };
+    let lines = &lines[..4];
+    let want = translations(whole, lines, || ());
+    assert!(want.iter().all(|text| !text.is_empty()));
+    assert_eq!(translations(gpu, lines, || ()), want);
 }

@@ -79,6 +79,7 @@ impl<L: Lanes> Ops for Cpu<L> {
     type Chosen = Choices;
 
     const READS_LATE: bool = false;
+    const KEEPS_AT_ONCE: bool = false;
 
     fn linear(&self, in_features: usize, parts: Vec<LinearPart<'_>>) -> Result<CpuLinear> {
         CpuLinear::pack::<L>(in_features, &parts)

@@ -10,8 +10,8 @@ use super::norm::gpu::GpuNorm;
 use super::output::gpu::GpuOutput;
 use super::rotary::gpu::GpuRotary;
 use super::{
-    Activation, ActivationQuant, CacheKind, Choices, HeadArgs, LinearPart, NormSource, Ops, Pick,
-    Pooling, Residual, RotarySource, TableSource,
+    Activation, ActivationQuant, CacheKind, Choices, HeadArgs, Kept, LinearPart, NormSource, Ops,
+    Pick, Pooling, Residual, RotarySource, TableSource,
 };
 use crate::backend::gpu::{Gpu, Kernel, Tensor};
 use crate::error::Result;
@@ -37,6 +37,7 @@ pub static KERNELS: &[&Kernel] = &[
     &super::output::gpu::CHOSEN,
     &super::pool::gpu::POOL,
     &super::rotary::gpu::HEADS,
+    &super::rotary::gpu::HEADS_KEPT,
     &super::ssru::gpu::STEP,
 ];
 
@@ -108,6 +109,7 @@ impl Ops for Gpu {
     type Chosen = GpuChosen;
 
     const READS_LATE: bool = true;
+    const KEEPS_AT_ONCE: bool = true;
 
     fn linear(&self, in_features: usize, parts: Vec<LinearPart<'_>>) -> Result<GpuLinear> {
         GpuLinear::load(self, in_features, &parts)
@@ -156,7 +158,7 @@ impl Ops for Gpu {
     }
 
     fn append_row(&mut self, to: &mut Tensor, from: &Tensor, row: usize, column: usize) {
-        self.append(to, from, row..row + 1, column);
+        self.copy_row(to, from, row, column);
     }
 
     fn copy(&mut self, tensor: &Tensor) -> Tensor {
@@ -221,8 +223,21 @@ impl Ops for Gpu {
     ) -> Tensor {
         let qkv = self.project_stream(stream, norm, weights, Finish::Store);
         if let Some(heads) = heads {
-            self.prepare_heads(&qkv, heads);
+            self.prepare_heads(&qkv, heads, None);
         }
+        qkv
+    }
+
+    fn project_qkv_kept(
+        &mut self,
+        stream: &mut Residual<'_, Self>,
+        norm: Option<&GpuNorm>,
+        weights: &GpuLinear,
+        heads: Option<&HeadArgs<'_, Self>>,
+        kept: Kept<'_, GpuCache>,
+    ) -> Tensor {
+        let qkv = self.project_stream(stream, norm, weights, Finish::Store);
+        self.remember(&qkv, heads, kept);
         qkv
     }
 

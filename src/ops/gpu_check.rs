@@ -153,7 +153,7 @@ impl SelfTest {
             positions: &places,
         };
         let got = self.upload(2 * DIM, &x);
-        self.gpu.prepare_heads(&got, &heads);
+        self.gpu.prepare_heads(&got, &heads, None);
         let mut want = x;
         for (i, head) in want.chunks_exact_mut(DIM).enumerate() {
             rotary::reference(head, places.get(i / 2).copied().unwrap_or(0), &source);

@@ -52,23 +52,42 @@ impl Gpu {
         y
     }
 
-    /// Records `from[rows, column..]` as the new last rows of `to`, as wide as it.
-    pub(crate) fn append(&self, to: &mut Tensor, from: &Tensor, rows: Range<usize>, column: usize) {
+    /// Makes room in `to` for `from[rows, column..]`, as wide as it; gives the row where that begins.
+    fn grow(
+        &self,
+        to: &mut Tensor,
+        from: &Tensor,
+        rows: &Range<usize>,
+        column: usize,
+    ) -> Option<usize> {
         let columns = to.columns();
         let end = column.checked_add(columns);
         if rows.end > from.rows() || end.is_none_or(|end| end > from.columns()) {
             let got = [from.rows(), from.columns()];
-            return self.record_fault(mismatch("append rows", (&rows, column, columns), got));
+            self.record_fault(mismatch("append rows", (rows, column, columns), got));
+            return None;
         }
         let y_row = to.rows();
         self.extend(to, rows.len());
-        if rows.len() == 1 {
-            let start = 4 * (rows.start * from.columns() + column) as u64;
-            let (bytes, at) = (4 * columns as u64, 4 * (y_row * columns) as u64);
-            return self.copy_bytes(from.storage(), start..start + bytes, to.storage(), at);
+        Some(y_row)
+    }
+
+    /// Records `from[rows, column..]` as the new last rows of `to`, as wide as it.
+    pub(crate) fn append(&self, to: &mut Tensor, from: &Tensor, rows: Range<usize>, column: usize) {
+        if let Some(y_row) = self.grow(to, from, &rows, column) {
+            let rows: Vec<u32> = rows.map(|row| row as u32).collect();
+            self.record_select(from, &rows, column, to, y_row);
         }
-        let rows: Vec<u32> = rows.map(|row| row as u32).collect();
-        self.record_select(from, &rows, column, to, y_row);
+    }
+
+    /// The same of one row, as a copy: where calls are counted and passes are not.
+    pub(crate) fn copy_row(&self, to: &mut Tensor, from: &Tensor, row: usize, column: usize) {
+        if let Some(y_row) = self.grow(to, from, &(row..row + 1), column) {
+            let start = 4 * (row * from.columns() + column) as u64;
+            let bytes = 4 * to.columns() as u64;
+            let at = y_row as u64 * bytes;
+            self.copy_bytes(from.storage(), start..start + bytes, to.storage(), at);
+        }
     }
 
     /// Records `y += x`.

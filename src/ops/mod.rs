@@ -16,6 +16,8 @@ mod gpu;
 #[cfg(feature = "gpu")]
 mod gpu_blocks;
 #[cfg(feature = "gpu")]
+mod gpu_caches;
+#[cfg(feature = "gpu")]
 mod gpu_check;
 #[cfg(feature = "gpu")]
 mod gpu_rows;
@@ -32,7 +34,7 @@ mod weights;
 use crate::error::Result;
 use std::ops::Range;
 
-pub use attention::{AttentionArgs, AttentionSegment, CacheKind, KeysValues, Mask, View};
+pub use attention::{AttentionArgs, AttentionSegment, CacheKind, Kept, KeysValues, Mask, View};
 pub use block_bytes::{BlockBytes, StoredBytes};
 pub use choose::{Choice, Choices, Pick, Wanted};
 #[cfg(feature = "gpu")]
@@ -152,6 +154,8 @@ pub trait Ops {
 
     /// Whether what is read back comes late, so that steps should be recorded ahead with choices not yet known.
     const READS_LATE: bool;
+    /// Whether [`Ops::project_qkv_kept`] is more than two calls one after the other.
+    const KEEPS_AT_ONCE: bool;
 
     // ---- loading
 
@@ -236,6 +240,21 @@ pub trait Ops {
         weights: &Self::Linear,
         heads: Option<&HeadArgs<'_, Self>>,
     ) -> Self::Tensor;
+    /// [`Ops::project_qkv`], and keys and values of each sequence as the new last rows of its cache.
+    fn project_qkv_kept(
+        &mut self,
+        stream: &mut Residual<'_, Self>,
+        norm: Option<&Self::Norm>,
+        weights: &Self::Linear,
+        heads: Option<&HeadArgs<'_, Self>>,
+        kept: Kept<'_, Self::Cache>,
+    ) -> Self::Tensor {
+        let qkv = self.project_qkv(stream, norm, weights, heads);
+        for (cache, segment) in kept.caches.iter_mut().zip(kept.segments) {
+            self.append_to_cache(cache, &qkv, segment.query_rows.clone(), kept.column);
+        }
+        qkv
+    }
     /// `input · Wᵀ + b` of rows that are no residual stream: cross-attention's keys and values from the encoder output.
     fn project(&mut self, input: &Self::Tensor, weights: &Self::Linear) -> Self::Tensor;
     /// softmax(q·kᵀ·scale)·v for every head, `[query rows, num_heads · head_dim]`, and the weights

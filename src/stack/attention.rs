@@ -7,7 +7,8 @@ use super::load::{Loader, Norms};
 use crate::error::{Error, Result};
 use crate::model::{AttentionSpec, QkvSpec, StackConfig};
 use crate::ops::{
-    AttentionArgs, AttentionSegment, CacheKind, HeadArgs, KeysValues, Mask, Ops, Residual, View,
+    AttentionArgs, AttentionSegment, CacheKind, HeadArgs, Kept, KeysValues, Mask, Ops, Residual,
+    View,
 };
 use std::rc::Rc;
 
@@ -137,7 +138,7 @@ impl<O: Ops> MultiHeadAttention<O> {
         ops: &mut O,
         stream: &mut Residual<'w, O>,
         lookup: Lookup<'_, O>,
-        cache: Option<&mut LayerState<O>>,
+        mut cache: Option<&mut LayerState<O>>,
         positions: &[usize],
     ) -> Result<HeadWeights<O>> {
         let Projections::Fused(qkv) = &self.projections else {
@@ -154,16 +155,24 @@ impl<O: Ops> MultiHeadAttention<O> {
             positions,
         };
         let heads = (heads.norms.is_some() || heads.rotary.is_some()).then_some(&heads);
-        let qkv = ops.project_qkv(stream, self.norms.before.as_ref(), qkv, heads);
-        let q_width = self.q_width();
+        let (before, q_width) = (self.norms.before.as_ref(), self.q_width());
+        let qkv = match cache.as_deref_mut() {
+            Some(LayerState::Kv(caches)) if O::KEEPS_AT_ONCE => {
+                let kept = Kept { caches, segments: lookup.segments, column: q_width };
+                ops.project_qkv_kept(stream, before, qkv, heads, kept)
+            }
+            _ => ops.project_qkv(stream, before, qkv, heads),
+        };
         match cache {
             None => {
                 let kv = KeysValues::Tensors(std::slice::from_ref(&qkv));
                 self.attend(ops, stream, &qkv, (kv, q_width), lookup)
             }
             Some(LayerState::Kv(caches)) => {
-                for (cache, segment) in caches.iter_mut().zip(lookup.segments) {
-                    ops.append_to_cache(cache, &qkv, segment.query_rows.clone(), q_width);
+                if !O::KEEPS_AT_ONCE {
+                    for (cache, segment) in caches.iter_mut().zip(lookup.segments) {
+                        ops.append_to_cache(cache, &qkv, segment.query_rows.clone(), q_width);
+                    }
                 }
                 let kv = KeysValues::Caches(caches);
                 self.attend(ops, stream, &qkv, (kv, 0), lookup)

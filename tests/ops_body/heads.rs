@@ -2,8 +2,9 @@
 
 use super::{FLOAT_TOLERANCE, Random, Run, assert_close, read, run_all};
 use multihead::ops::{
-    Activation, ActivationQuant, HeadArgs, LinearPart, NormKind, NormSource, Ops, Residual,
-    RotaryPairs, RotarySource, Weights, activation, norm, rotary,
+    Activation, ActivationQuant, AttentionArgs, AttentionSegment, CacheKind, HeadArgs, Kept,
+    KeysValues, LinearPart, Mask, NormKind, NormSource, Ops, Residual, RotaryPairs, RotarySource,
+    View, Weights, activation, attention, norm, rotary,
 };
 
 /// A projection by the identity, so that what goes in is what the heads get.
@@ -124,6 +125,171 @@ pub async fn random_shapes() {
         }
         let what = format!("{num_heads} and {num_kv_heads} heads of {head_dim}");
         assert_close(&run_all(&heads, &what).await, &want, FLOAT_TOLERANCE, &what);
+    }
+}
+
+/// Sequences that remember what they see, in two calls, and look at all of it after each.
+struct Remembering<'a> {
+    num_heads: usize,
+    num_kv_heads: usize,
+    head_dim: usize,
+    norms: Option<[&'a NormSource; 2]>,
+    rotary: Option<&'a RotarySource>,
+    /// Queries, keys and values of a call, and how many rows each sequence has.
+    calls: &'a [(Vec<f32>, Vec<usize>)],
+}
+
+impl Remembering<'_> {
+    fn columns(&self) -> usize {
+        (self.num_heads + 2 * self.num_kv_heads) * self.head_dim
+    }
+
+    fn kv_width(&self) -> usize {
+        self.num_kv_heads * self.head_dim
+    }
+
+    /// The sequences of a call and the positions of its rows, given what each has seen; which grows.
+    fn segments(seen: &mut [usize], rows: &[usize]) -> (Vec<AttentionSegment>, Vec<usize>) {
+        let (mut segments, mut positions) = (Vec::new(), Vec::new());
+        for (kv, (seen, rows)) in seen.iter_mut().zip(rows).enumerate() {
+            let first = positions.len();
+            positions.extend(*seen..*seen + rows);
+            segments.push(AttentionSegment {
+                query_rows: first..first + rows,
+                kv,
+                kv_rows: 0..*seen + rows,
+                past_len: *seen,
+            });
+            *seen += rows;
+        }
+        (segments, positions)
+    }
+
+    fn args<'a, T, C>(
+        &self,
+        q: &'a T,
+        kv: KeysValues<'a, T, C>,
+        segments: &'a [AttentionSegment],
+    ) -> AttentionArgs<'a, T, C> {
+        AttentionArgs {
+            q: View { tensor: q, column: 0 },
+            kv,
+            k_column: 0,
+            v_column: self.kv_width(),
+            segments,
+            num_heads: self.num_heads,
+            num_kv_heads: self.num_kv_heads,
+            head_dim: self.head_dim,
+            scale: 0.5,
+            score_cap: None,
+            relative: None,
+            mask: Mask::Causal,
+            weights_of: &[],
+        }
+    }
+
+    fn reference(&self) -> Vec<f32> {
+        let (columns, q_width) = (self.columns(), self.num_heads * self.head_dim);
+        let sequences = self.calls[0].1.len();
+        let mut seen = vec![0; sequences];
+        let mut kv = vec![(Vec::new(), 2 * self.kv_width()); sequences];
+        let mut want = Vec::new();
+        for (x, rows) in self.calls {
+            let (segments, positions) = Self::segments(&mut seen, rows);
+            let mut x = x.clone();
+            for (row, position) in x.chunks_mut(columns).zip(&positions) {
+                let all = row.chunks_mut(self.head_dim).take(self.num_heads + self.num_kv_heads);
+                for (index, head) in all.enumerate() {
+                    if let Some([q, k]) = self.norms {
+                        let norm = if index < self.num_heads { q } else { k };
+                        head.copy_from_slice(&norm::reference(head, norm));
+                    }
+                    if let Some(source) = &self.rotary {
+                        rotary::reference(head, *position, source);
+                    }
+                }
+            }
+            for (row, row_of) in x.chunks(columns).enumerate() {
+                let segment = segments.iter().find(|segment| segment.query_rows.contains(&row));
+                kv[segment.unwrap().kv].0.extend(&row_of[q_width..]);
+            }
+            let q = (x, columns);
+            let args = self.args(&q, KeysValues::Tensors(&kv), &segments);
+            let (context, _) = attention::reference(&args, |(values, columns)| (values, *columns));
+            want.extend(context);
+        }
+        want
+    }
+}
+
+impl Run for Remembering<'_> {
+    async fn run<O: Ops>(&self, ops: &mut O) -> Vec<f32> {
+        let columns = self.columns();
+        let weights = ops.linear(columns, vec![identity(columns)]).unwrap();
+        let norms = self.norms.map(|norms| norms.map(|norm| ops.norm(norm.clone()).unwrap()));
+        let rotary = self.rotary.map(|rotary| ops.rotary(rotary.clone()).unwrap());
+        let mut seen = vec![0; self.calls[0].1.len()];
+        let cache = |_: &usize| ops.cache(CacheKind::Long, self.num_kv_heads, self.head_dim);
+        let mut caches: Vec<_> = seen.iter().map(cache).collect();
+        let mut out = Vec::new();
+        for (x, rows) in self.calls {
+            let (segments, positions) = Self::segments(&mut seen, rows);
+            let x = ops.upload(positions.len(), columns, x);
+            let mut stream = Residual { x, pending_norm: None };
+            let heads = HeadArgs {
+                num_heads: self.num_heads,
+                num_kv_heads: self.num_kv_heads,
+                head_dim: self.head_dim,
+                norms: norms.as_ref().map(|[q, k]| (q, k)),
+                rotary: rotary.as_ref(),
+                positions: &positions,
+            };
+            let heads = (norms.is_some() || rotary.is_some()).then_some(&heads);
+            let column = self.num_heads * self.head_dim;
+            let kept = Kept { caches: &mut caches, segments: &segments, column };
+            let qkv = ops.project_qkv_kept(&mut stream, None, &weights, heads, kept);
+            let args = self.args(&qkv, KeysValues::Caches(&caches), &segments);
+            let (context, _) = ops.attention(&args).unwrap();
+            out.extend(read(ops, &context).await.unwrap());
+        }
+        out
+    }
+}
+
+pub async fn remembered() {
+    let mut random = Random::new(25);
+    for i in 0..16 {
+        let num_kv_heads = random.between(1, 3);
+        let num_heads = num_kv_heads * random.between(1, 3);
+        let head_dim = 2 * random.between(1, 9);
+        let rotary = RotarySource {
+            frequencies: (0..random.between(1, head_dim / 2)).map(|_| random.float()).collect(),
+            pairs: if i % 2 == 0 { RotaryPairs::Halves } else { RotaryPairs::Neighbours },
+        };
+        let norm = NormSource {
+            kind: NormKind::Rms,
+            scale: random.floats(head_dim).iter().map(|x| x + 1.0).collect(),
+            bias: None,
+            eps: 1e-6,
+        };
+        // One sequence, or three; many tokens, then one each, then some.
+        let sequences = 1 + i / 2 % 2 * 2;
+        let columns = (num_heads + 2 * num_kv_heads) * head_dim;
+        let calls = [40, 1, 3].map(|most| {
+            let rows: Vec<usize> = (0..sequences).map(|_| random.between(1, most)).collect();
+            (random.floats(rows.iter().sum::<usize>() * columns), rows)
+        });
+        let remembering = Remembering {
+            num_heads,
+            num_kv_heads,
+            head_dim,
+            norms: (i % 3 == 1).then_some([&norm; 2]),
+            rotary: (i % 5 > 0).then_some(&rotary),
+            calls: &calls,
+        };
+        let what = format!("{sequences} sequences, {num_heads} and {num_kv_heads} of {head_dim}");
+        let got = run_all(&remembering, &what).await;
+        assert_close(&got, &remembering.reference(), 1e-5, &what);
     }
 }
 

@@ -126,6 +126,11 @@ impl Storage {
     fn is_imagined(&self) -> bool {
         self.memory.strong_count() == 0
     }
+
+    /// Whether it is for what stays.
+    pub(super) fn is_kept(&self) -> bool {
+        !self.pooled
+    }
 }
 
 impl Drop for Storage {

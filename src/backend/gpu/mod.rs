@@ -63,6 +63,8 @@ pub struct Counts {
     pub pipelines: u64,
     /// Bind groups made.
     pub bind_groups: u64,
+    /// Bytes of the buffers of what stays, weights above all, that dispatches bound: what each may read.
+    pub kept_bytes: u64,
     /// Bytes of all buffers that there are now.
     pub bytes: u64,
 }

@@ -143,6 +143,8 @@ impl Gpu {
         for (bind, long) in call.bindings.iter().zip(&long) {
             bound.push(match (bind, long) {
                 (Bind::Buffer(storage), _) => {
+                    recorder.counts.kept_bytes +=
+                        if storage.is_kept() { storage.size() } else { 0 };
                     Bound { id: storage.id, buffer: &storage.buffer, window: None }
                 }
                 (Bind::Data(_), Some(storage)) => {

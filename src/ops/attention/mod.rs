@@ -88,6 +88,16 @@ pub enum KeysValues<'a, T, C> {
     Caches(&'a [C]),
 }
 
+/// Where keys and values are to be remembered.
+pub struct Kept<'a, C> {
+    /// One a sequence.
+    pub caches: &'a mut [C],
+    /// The sequences, of which the query rows matter.
+    pub segments: &'a [AttentionSegment],
+    /// First column of the keys; the values follow.
+    pub column: usize,
+}
+
 /// Arguments of one attention call over a ragged batch.
 #[derive(Debug)]
 pub struct AttentionArgs<'a, T, C> {

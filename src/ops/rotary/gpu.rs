@@ -11,10 +11,31 @@ pub static HEADS: Kernel = Kernel {
     sources: &[
         include_str!("../lanes.wgsl"),
         include_str!("../norm/moments.wgsl"),
+        include_str!("not_kept.wgsl"),
         include_str!("heads.wgsl"),
     ],
     entry: "prepare_heads",
     bindings: &[Access::Read, Access::Read, Access::Read, Access::Data, Access::Write],
+};
+
+/// Heads prepared, keys and values written to a cache.
+pub static HEADS_KEPT: Kernel = Kernel {
+    name: "rotary/heads kept",
+    sources: &[
+        include_str!("../lanes.wgsl"),
+        include_str!("../norm/moments.wgsl"),
+        include_str!("kept.wgsl"),
+        include_str!("heads.wgsl"),
+    ],
+    entry: "prepare_heads",
+    bindings: &[
+        Access::Read,
+        Access::Read,
+        Access::Read,
+        Access::Data,
+        Access::Write,
+        Access::Write,
+    ],
 };
 
 /// Rotary positions; their sines are computed on the CPU, exactly, and kept on the device.
@@ -58,8 +79,14 @@ impl GpuRotary {
 }
 
 impl Gpu {
-    /// Records what becomes of the query and key heads, the first columns of `y`.
-    pub(crate) fn prepare_heads(&self, y: &Tensor, args: &HeadArgs<'_, Self>) {
+    /// Records what becomes of the query and key heads, the first columns of `y`. All keys and values are written to the rows
+    /// of a cache from the one given on, if there is one.
+    pub(crate) fn prepare_heads(
+        &self,
+        y: &Tensor,
+        args: &HeadArgs<'_, Self>,
+        kept: Option<(&Tensor, usize)>,
+    ) {
         let all_heads = args.num_heads + args.num_kv_heads;
         let rotary = args.rotary;
         let pairs = rotary.map_or(0, |rotary| rotary.source.frequencies.len());
@@ -93,9 +120,23 @@ impl Gpu {
             Some(RotaryPairs::Halves) => 2,
         };
         let positions: Vec<u32> = args.positions.iter().map(|position| *position as u32).collect();
-        let [across, down] = self.limits().spread(y.rows() * all_heads);
+        let own_heads = all_heads + if kept.is_some() { args.num_kv_heads } else { 0 };
+        let (cache, first_token) = kept.unzip();
+        let [across, down] = self.limits().spread(y.rows() * own_heads);
+        let all = [
+            Bind::Buffer(q),
+            Bind::Buffer(k),
+            Bind::Buffer(table.map_or(spare, |table| &table.values)),
+            Bind::Data(&positions),
+            Bind::Buffer(y.storage()),
+            Bind::Buffer(cache.unwrap_or(y).storage()),
+        ];
+        let (kernel, bindings) = match cache {
+            None => (&HEADS, &all[..5]),
+            Some(_) => (&HEADS_KEPT, &all[..]),
+        };
         self.dispatch(&Dispatch {
-            kernel: &HEADS,
+            kernel,
             constants: &[
                 ("HAS_NORMS", u32::from(norms.is_some())),
                 ("RMS", u32::from(args.norms.is_some_and(|(q, _)| q.is_rms()))),
@@ -110,14 +151,10 @@ impl Gpu {
                 pairs as u32,
                 eps[0].to_bits(),
                 eps[1].to_bits(),
+                own_heads as u32,
+                first_token.unwrap_or(0) as u32,
             ],
-            bindings: &[
-                Bind::Buffer(q),
-                Bind::Buffer(k),
-                Bind::Buffer(table.map_or(spare, |table| &table.values)),
-                Bind::Data(&positions),
-                Bind::Buffer(y.storage()),
-            ],
+            bindings,
             workgroups: [across, down, 1],
         });
     }

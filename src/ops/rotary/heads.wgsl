@@ -1,4 +1,5 @@
-// Query and key heads normalised and turned by their positions, in place; one workgroup a head of a row.
+// Query and key heads normalised and turned by their positions, in place; one workgroup a head of a row. With `kept.wgsl`
+// keys and values are written to a cache as well.
 // y: [rows, columns], num_heads + num_kv_heads heads of head_dim in its first columns. norms: scale and bias of query
 // heads, then of key heads, [4 · head_dim]. table: cos and sin of each pair at each position, [positions, pairs, 2].
 
@@ -11,6 +12,10 @@ struct Arguments {
   pairs: u32,
   q_eps: f32,
   k_eps: f32,
+  // Heads with a workgroup: all heads, and those of the values if they are kept.
+  own_heads: u32,
+  // The row of the cache of the first row.
+  first_token: u32,
 }
 
 override HAS_NORMS: u32 = 0u;
@@ -33,12 +38,13 @@ fn prepare_heads(
   @builtin(local_invocation_index) lane: u32,
 ) {
   let index = workgroup.y * workgroups.x + workgroup.x;
-  if (index >= arguments.rows * arguments.all_heads) { return; }
-  let row = index / arguments.all_heads;
-  let head = index % arguments.all_heads;
+  if (index >= arguments.rows * arguments.own_heads) { return; }
+  let row = index / arguments.own_heads;
+  let head = index % arguments.own_heads;
   let width = arguments.head_dim;
   let start = row * arguments.columns + head * width;
-  if (HAS_NORMS == 1u) {
+  let is_value = head >= arguments.all_heads;
+  if (HAS_NORMS == 1u && !is_value) {
     let is_query = head < arguments.num_heads;
     let eps = select(arguments.k_eps, arguments.q_eps, is_query);
     let found = moments(start, width, eps, lane);
@@ -49,7 +55,7 @@ fn prepare_heads(
     }
     storageBarrier();
   }
-  if (ROTATION != 0u) {
+  if (ROTATION != 0u && !is_value) {
     for (var i = lane; i < arguments.pairs; i += LANES) {
       let first = start + select(i, 2u * i, ROTATION == 1u);
       let second = select(first + arguments.pairs, first + 1u, ROTATION == 1u);
@@ -59,5 +65,11 @@ fn prepare_heads(
       y[first] = a * table[at] - b * table[at + 1u];
       y[second] = b * table[at] + a * table[at + 1u];
     }
+  }
+  if (IS_KEPT && head >= arguments.num_heads) {
+    storageBarrier();
+    let heads_kept = arguments.own_heads - arguments.num_heads;
+    let to = (arguments.first_token + row) * heads_kept + head - arguments.num_heads;
+    for (var c = lane; c < width; c += LANES) { keep(to * width + c, y[start + c]); }
   }
 }
