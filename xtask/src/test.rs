@@ -166,14 +166,16 @@ fn clippy_wasm(workspace: &Workspace) -> Result<Outcome> {
     Ok(Outcome::Passed)
 }
 
+/// Compiles the crate less thoroughly: what takes time where a software GPU computes is that.
+const QUICKLY: [&str; 2] = ["--config", "profile.test.package.multihead.opt-level=1"];
+
 /// What is built with the GPU as a device, on this machine.
 fn gpu(workspace: &Workspace) -> Result<Outcome> {
     let package = ["--package", "multihead", "--features", "gpu", "--lib", "--test", "*_gpu"];
     let lint = [&["clippy"][..], &package, &["--", "-D", "warnings"]].concat();
     host(workspace, &lint)?;
-    // What takes time there is the software GPU; the crate is compiled once more for it.
-    let quickly = ["test", "--config", "profile.test.package.multihead.opt-level=1"];
-    host(workspace, &[&quickly[..], &package, &["--", "--show-output"]].concat())
+    let show = ["--", "--show-output"];
+    host(workspace, &[&["test"][..], &QUICKLY, &package, &show].concat())
 }
 
 fn fuzz_build(workspace: &Workspace) -> Result<Outcome> {
@@ -186,10 +188,10 @@ fn fuzz_build(workspace: &Workspace) -> Result<Outcome> {
 /// `tests/web_gpu.rs` on the adapters that browsers give; it says so if there is none. Firefox takes a tenth of a second to
 /// read back, so it runs the models, and not every op two thousand times.
 fn wasm_gpu(workspace: &Workspace) -> Result<Outcome> {
-    let gpu = ["--features", "gpu"];
+    let gpu = [&["--features", "gpu"][..], &QUICKLY].concat();
     browser(workspace, "CHROMEDRIVER", "web_gpu", &gpu)?;
     let models = ["--", "are_those_of"];
-    browser(workspace, "GECKODRIVER", "web_gpu", &[gpu, models].concat())
+    browser(workspace, "GECKODRIVER", "web_gpu", &[&gpu[..], &models].concat())
 }
 
 /// The tests in `tests/` of a name, in the browser that a driver drives.
