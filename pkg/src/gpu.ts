@@ -9,7 +9,7 @@ import type { Computing } from './options.js';
 import { spawnWorker, type Spawn } from './platform.js';
 
 /** Two failures in so many milliseconds, and models are loaded on the CPU. */
-const SPELL = 60_000;
+const SPELL = 300_000;
 
 /** When GPUs were lost, and why the last one was. */
 let losses: number[] = [];
@@ -55,7 +55,7 @@ export async function placeOf(
     return { reason: `the GPU failed: ${fault.message}` };
   }
   losses = losses.filter((time) => Date.now() - time < SPELL);
-  if (losses.length > 1) return { reason: 'the GPU was lost twice within a minute' };
+  if (losses.length > 1) return { reason: 'the GPU was lost twice within five minutes' };
   const isOpen = device === 'auto';
   if (isOpen && precision === 'int8') return { reason: 'int8 products are the CPU’s' };
   if (isOpen && kvCache === 'int8') return { reason: "kvCache: 'int8' is the CPU's" };
