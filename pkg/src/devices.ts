@@ -1,7 +1,7 @@
 // Where a model computes. What knows of GPUs is a part of its own, which the entry names and which is fetched only where
 // a GPU is there to be asked.
 
-import { part } from './errors.js';
+import { reasonOf } from './errors.js';
 import type * as gpuPart from './gpu.js';
 import type { ModelKind } from './kinds.js';
 import type { Computing } from './options.js';
@@ -36,5 +36,9 @@ export async function placeOf(
   }
   if (loading === undefined) return { reason: 'this entry of the package has no GPU code' };
   if (!('gpu' in navigator)) return { reason: 'no WebGPU here' };
-  return (await part('gpu.js', loading())).placeOf(kind, computing, bytes, fault);
+  try {
+    return await (await loading()).placeOf(kind, computing, bytes, fault);
+  } catch (thrown) {
+    return { reason: `gpu.js could not be loaded (${reasonOf(thrown)})` };
+  }
 }

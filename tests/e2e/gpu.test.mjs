@@ -111,6 +111,22 @@ test('without an adapter the CPU computes, and says why', async () => {
   await close();
 });
 
+test('where the part about GPUs is not served, the CPU computes, and says why', async () => {
+  const { page, close } = await blank();
+  server().state.fault = (_, response, path) => {
+    if (!path.endsWith('/gpu.js')) return false;
+    response.writeHead(404).end();
+    return true;
+  };
+  const told = await page.evaluate(async (files) => {
+    const model = await multihead.Embedder.create({ model: { files }, device: 'webgpu' });
+    return [model.device, model.deviceReason];
+  }, FILES);
+  assert.equal(told[0], 'cpu');
+  assert.match(told[1] ?? '', /; gpu\.js could not be loaded/);
+  await close();
+});
+
 test('the entry without GPU code computes on the CPU whatever is asked for', async () => {
   const { page, close } = await blank();
   const start = server().state.requests.length;
