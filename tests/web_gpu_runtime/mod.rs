@@ -4,7 +4,7 @@
 use crate::tiny_gguf::with_tokenizer;
 use crate::{encoder_files, file, object, started, text, tiny_translator};
 use js_sys::Function;
-use multihead::web::{EncoderModel, TextModel, TranslationModel, gpu_bytes, start_gpu};
+use multihead::web::{EncoderModel, TextModel, TranslationModel, start_gpu};
 use std::future::poll_fn;
 use std::pin::Pin;
 use std::task::Poll;
@@ -122,39 +122,17 @@ async fn errors_are_those_of_the_next_read(model: &TextModel) {
         ("GPUInternalError", "internal"),
     ] {
         js(&format!(
-            "const error = new {class}('made up');
-             const event = new GPUUncapturedErrorEvent('uncapturederror', {{ error }});
-             self.devices.at(-1).dispatchEvent(event);"
+            "for (const device of self.devices) {{
+               const error = new {class}('made up');
+               const event = new GPUUncapturedErrorEvent('uncapturederror', {{ error }});
+               device.dispatchEvent(event);
+             }}"
         ));
         let error = write(model, 2, 2).await.unwrap_err();
         console_log!("{}", text(&error, "message"));
         assert_eq!(code(&error), expected);
         write(model, 2, 2).await.unwrap();
     }
-}
-
-/// Calls, and models that come and go, leave nothing behind.
-async fn memory_stays_the_same(model: &TextModel) {
-    let (mut bytes, mut most) = (Vec::new(), 0.0);
-    for round in 0..20 {
-        translate(&translator(), 2).await.unwrap();
-        write(&text_model(), 3, 2).await.unwrap();
-        embed(&encoder(), 2).await.unwrap();
-        bytes.push(gpu_bytes());
-        if round == 1 {
-            most = gpu_bytes();
-        }
-    }
-    console_log!("{bytes:?} after models that came and went");
-    assert!(gpu_bytes() <= most);
-    for call in 0..200 {
-        write(model, 1 + call % 7, 1).await.unwrap();
-        if call == 20 {
-            most = gpu_bytes();
-        }
-    }
-    console_log!("{most} bytes after 20 calls, {} after 200", gpu_bytes());
-    assert!(gpu_bytes() <= most);
 }
 
 /// Kernels that are not what they were: the device is refused, and says why.
@@ -172,7 +150,8 @@ async fn a_gpu_that_computes_wrong_is_refused() {
     }
 }
 
-/// The life of a device, in one: each costs seconds of compiling on a software GPU.
+/// The life of a device, in one: each costs seconds of compiling on a software GPU. That its memory stays the same is for
+/// `stack_gpu` to show, and for the tests of the package.
 #[wasm_bindgen_test]
 async fn a_device_is_tested_warmed_up_used_lost_and_replaced() {
     if !started().await {
@@ -190,10 +169,10 @@ async fn a_device_is_tested_warmed_up_used_lost_and_replaced() {
     }
     assert_eq!(pipelines(), warmed, "no more pipelines");
     let (text, translator) = (text_model(), translator());
-    memory_stays_the_same(&text).await;
     errors_are_those_of_the_next_read(&text).await;
     // While all three wait for their results.
-    js("Promise.resolve().then(() => self.devices.at(-1).destroy());");
+    // Other tests have devices of their own, before it or after.
+    js("Promise.resolve().then(() => self.devices.forEach((device) => device.destroy()));");
     let under_way = all([
         Box::pin(translate(&translator, 3)),
         Box::pin(write(&text, 3, 20)),
