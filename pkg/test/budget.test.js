@@ -49,7 +49,7 @@ test('the largest wasm, its glue, the worker and the index with all they import 
   for (const part of [
     'dist/index.js',
     'dist/worker.js',
-    'dist/serve.js',
+    'dist/browser-worker.js',
     'dist/download.js',
     'dist/pivot.js',
     'dist/translation-modules.js',
