@@ -116,7 +116,10 @@ test('a window that is full loses its oldest turns, which is said; so is a messa
   const small = (_, response, path) => {
     if (path !== '/chat-session.js') return false;
     const text = readFileSync(fileOf(path), 'utf8');
-    const smaller = text.replace('initialPrompts });', 'initialPrompts, contextWindow: 128 });');
+    const smaller = text.replace(
+      'initialPrompts: beginning,',
+      'initialPrompts: beginning, contextWindow: 128,',
+    );
     assert.notEqual(smaller, text);
     response.writeHead(200, { 'content-type': 'text/javascript' }).end(smaller);
     return true;
