@@ -355,19 +355,14 @@ export class Conversation {
     signal: AbortSignal,
     piece: ((text: string) => void) | undefined,
   ): Promise<Completion> {
-    let isTold = false;
-    const tellPiece = (text: string): void => {
-      isTold = true;
-      piece?.(text);
-    };
     return this.#shared.asked(
       signal,
-      (running) => {
+      (running, tell) => {
         this.#running = running;
         const ask = { model: running.number, session, prompt, options, stream: piece !== undefined };
-        return running.engine.request('generate', ask, { signal, piece: tellPiece });
+        return running.engine.request('generate', ask, { signal, piece: tell });
       },
-      () => isTold,
+      piece,
     );
   }
 }

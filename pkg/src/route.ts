@@ -147,16 +147,11 @@ async function step<W extends Want>(
   want: W,
   { decoding, signal, piece }: Call,
 ): Promise<Answers[W]> {
-  let isTold = false;
-  const tellPiece = (text: string): void => {
-    isTold = true;
-    piece?.(text);
-  };
   const answer = await model.asked(
     signal,
-    ({ engine, number }) =>
-      engine.request('translate', { model: number, texts, decoding, want }, { signal, piece: tellPiece }),
-    () => isTold,
+    ({ engine, number }, tell) =>
+      engine.request('translate', { model: number, texts, decoding, want }, { signal, piece: tell }),
+    piece,
   );
   return answer as Answers[W];
 }

@@ -130,21 +130,26 @@ export class SharedModel {
 
   /**
    * Asks it as soon as it is loaded and running, and again where it was unloaded between both, or its GPU is lost before
-   * anything of the answer was `told`.
+   * anything of the answer was told: `ask` hands pieces of it to what it is given, which hands them on to `piece`.
    */
   async asked<T>(
     signal: AbortSignal | undefined,
-    ask: (running: RunningModel) => Promise<T>,
-    told: () => boolean = () => false,
+    ask: (running: RunningModel, tell: (text: string) => void) => Promise<T>,
+    piece?: (text: string) => void,
   ): Promise<T> {
+    let isTold = false;
+    const tell = (text: string): void => {
+      isTold = true;
+      piece?.(text);
+    };
     for (let losses = 0; ;) {
       const running = await this.ready(signal);
       if (this.#loading?.running !== running || !running.engine.alive) continue;
       try {
-        return await ask(running);
+        return await ask(running, tell);
       } catch (thrown) {
         const isLost = thrown instanceof MultiheadError && thrown.code === 'device-lost';
-        if (!isLost || ++losses > MOST_LOSSES || told()) throw thrown;
+        if (!isLost || ++losses > MOST_LOSSES || isTold) throw thrown;
       }
     }
   }
