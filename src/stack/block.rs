@@ -37,8 +37,16 @@ pub struct BlockInput<'a, O: Ops> {
     pub state: Option<&'a mut LayerState<O>>,
     /// Keys and values of each encoded batch and which of them each row of the stream sees.
     pub cross: Option<(&'a [O::Tensor], &'a [AttentionSegment])>,
-    /// Heads of the cross-attention whose weights are wanted.
-    pub cross_weights_of: &'a [usize],
+    /// Heads of mixer and cross-attention whose weights are wanted.
+    pub weights_of: [&'a [usize]; 2],
+}
+
+/// Attention weights of a block's heads, where they were asked for and there are such.
+pub struct BlockWeights<O: Ops> {
+    /// Of self-attention.
+    pub mixer: HeadWeights<O>,
+    /// Of cross-attention.
+    pub cross: HeadWeights<O>,
 }
 
 impl<O: Ops> Block<O> {
@@ -83,28 +91,31 @@ impl<O: Ops> Block<O> {
         self.mlp.pending_norm()
     }
 
-    /// Moves the stream through the block; gives the weights of the cross-attention heads asked for.
+    /// Moves the stream through the block; gives the weights of the heads asked for.
     pub fn forward<'w>(
         &'w self,
         ops: &mut O,
         stream: &mut Residual<'w, O>,
         input: BlockInput<'_, O>,
-    ) -> Result<HeadWeights<O>> {
-        match &self.mixer {
+    ) -> Result<BlockWeights<O>> {
+        let [of_mixer, of_cross] = input.weights_of;
+        let mixer = match &self.mixer {
             Mixer::SelfAttention(attention) => {
                 let (segments, relative) = (input.segments, input.relative);
-                let lookup = Lookup { segments, relative, weights_of: &[] };
-                attention.forward_self(ops, stream, lookup, input.state, input.positions)?;
+                let lookup = Lookup { segments, relative, weights_of: of_mixer };
+                attention.forward_self(ops, stream, lookup, input.state, input.positions)?
             }
-            Mixer::Ssru(ssru) => ssru.forward(ops, stream, input.state)?,
-        }
-        let mut weights = None;
+            Mixer::Ssru(ssru) => {
+                ssru.forward(ops, stream, input.state)?;
+                None
+            }
+        };
+        let mut cross = None;
         if let (Some(attention), Some((kv, segments))) = (&self.cross_attention, input.cross) {
-            let weights_of = input.cross_weights_of;
-            let lookup = Lookup { segments, relative: None, weights_of };
-            weights = attention.forward_cross(ops, stream, kv, lookup)?;
+            let lookup = Lookup { segments, relative: None, weights_of: of_cross };
+            cross = attention.forward_cross(ops, stream, kv, lookup)?;
         }
         self.mlp.forward(ops, stream);
-        Ok(weights)
+        Ok(BlockWeights { mixer, cross })
     }
 }

@@ -3,6 +3,7 @@
 use super::kv_cache::{DecoderState, KvCache};
 use super::load::{Loader, Precision};
 use super::transformer::{DecoderInput, StepTokens, Transformer};
+use super::watch::Watch;
 use crate::error::Result;
 use crate::formats::TensorFile;
 use crate::model::DecoderSpec;
@@ -85,10 +86,20 @@ impl<O: Ops> Decoder<O> {
         state: &mut DecoderState<O>,
         tokens: &[u32],
     ) -> Result<O::Tensor> {
+        self.forward_watched(ops, state, tokens, None)
+    }
+
+    /// [`Decoder::forward`]; whoever watches gets the weights of each block, `[tokens · heads, tokens seen]`.
+    pub fn forward_watched<'a>(
+        &self,
+        ops: &mut O,
+        state: &'a mut DecoderState<O>,
+        tokens: &[u32],
+        watch: Option<Watch<'a, O>>,
+    ) -> Result<O::Tensor> {
         let tokens: Vec<Option<u32>> = tokens.iter().copied().map(Some).collect();
-        let input = DecoderInput { state, cross: &[], sources: &[], weights_of: None };
-        let (hidden, _) = self.stack.decode(ops, StepTokens::Known(&tokens), input)?;
-        Ok(hidden)
+        let input = DecoderInput { state, cross: &[], sources: &[], watch };
+        self.stack.decode(ops, StepTokens::Known(&tokens), input)
     }
 
     /// Reads the token that was chosen last, which need not be known for it: `[1, hidden_size]`.
@@ -98,9 +109,8 @@ impl<O: Ops> Decoder<O> {
         state: &mut DecoderState<O>,
         chosen: &O::Chosen,
     ) -> Result<O::Tensor> {
-        let input = DecoderInput { state, cross: &[], sources: &[], weights_of: None };
-        let (hidden, _) = self.stack.decode(ops, StepTokens::Chosen(chosen, 1), input)?;
-        Ok(hidden)
+        let input = DecoderInput { state, cross: &[], sources: &[], watch: None };
+        self.stack.decode(ops, StepTokens::Chosen(chosen, 1), input)
     }
 
     /// Chooses the likeliest token after the row `row` of what was read, in a row after those of `chosen`.

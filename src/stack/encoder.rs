@@ -3,6 +3,7 @@
 use super::load::{Loader, Precision};
 use super::mlp::activation;
 use super::transformer::{Encoding, Transformer};
+use super::watch::Watch;
 use crate::error::Result;
 use crate::formats::TensorFile;
 use crate::model::{DenseSpec, EncoderSpec, HeadRows, HeadSpec, StackConfig, StackSpec};
@@ -80,9 +81,15 @@ impl<O: Ops> Encoder<O> {
         self.stack.begin(ops, sequences)
     }
 
-    /// Takes the sequences through one block more; whether there was one.
-    pub fn advance(&self, ops: &mut O, encoding: &mut Encoding<O>) -> Result<bool> {
-        self.stack.advance(ops, encoding)
+    /// Takes the sequences through one block more; whether there was one. Whoever watches gets its weights,
+    /// `[all tokens · heads, longest sequence]`.
+    pub fn advance(
+        &self,
+        ops: &mut O,
+        encoding: &mut Encoding<O>,
+        watch: Option<Watch<'_, O>>,
+    ) -> Result<bool> {
+        self.stack.advance(ops, encoding, watch)
     }
 
     /// The output, `[all tokens, hidden_size]`, and the rows of each sequence.

@@ -5,6 +5,7 @@ use super::encoded::{Encoded, SourceRows};
 use super::kv_cache::DecoderState;
 use super::load::{Loader, Precision};
 use super::transformer::{DecoderInput, StepTokens, Transformer};
+use super::watch::Watch;
 use crate::error::Result;
 use crate::formats::TensorFile;
 use crate::model::{EncoderDecoderSpec, SpecialTokens};
@@ -112,14 +113,7 @@ impl<O: Ops> EncoderDecoder<O> {
         sources: &[SourceRows],
         with_alignment: bool,
     ) -> Result<StepOutput<O>> {
-        let input = DecoderInput {
-            state,
-            cross: encoded.blocks(),
-            sources,
-            weights_of: with_alignment.then_some(self.alignment),
-        };
-        let (hidden, alignment) = self.decoder.decode(ops, StepTokens::Known(tokens), input)?;
-        Ok(StepOutput { hidden, alignment })
+        self.step(ops, encoded, state, StepTokens::Known(tokens), sources, with_alignment)
     }
 
     /// [`EncoderDecoder::decode_step`] of the tokens chosen last, one a row, which need not be known for it.
@@ -132,14 +126,30 @@ impl<O: Ops> EncoderDecoder<O> {
         sources: &[SourceRows],
         with_alignment: bool,
     ) -> Result<StepOutput<O>> {
-        let input = DecoderInput {
-            state,
-            cross: encoded.blocks(),
-            sources,
-            weights_of: with_alignment.then_some(self.alignment),
-        };
         let tokens = StepTokens::Chosen(chosen, rows);
-        let (hidden, alignment) = self.decoder.decode(ops, tokens, input)?;
+        self.step(ops, encoded, state, tokens, sources, with_alignment)
+    }
+
+    fn step(
+        &self,
+        ops: &mut O,
+        encoded: &Encoded<O>,
+        state: &mut DecoderState<O>,
+        tokens: StepTokens<'_, O>,
+        sources: &[SourceRows],
+        with_alignment: bool,
+    ) -> Result<StepOutput<O>> {
+        let (layer, head) = self.alignment;
+        let mut alignment = None;
+        let watch = Watch {
+            layers: &[layer],
+            mixer: &[],
+            cross: &[head],
+            take: &mut |_, weights| alignment = weights.cross.or(alignment.take()),
+        };
+        let watch = with_alignment.then_some(watch);
+        let input = DecoderInput { state, cross: encoded.blocks(), sources, watch };
+        let hidden = self.decoder.decode(ops, tokens, input)?;
         Ok(StepOutput { hidden, alignment })
     }
 

@@ -15,7 +15,9 @@ pub mod recurrent;
 mod relative;
 mod stored;
 pub mod transformer;
+pub mod watch;
 
+pub use block::BlockWeights;
 pub use decoder::Decoder;
 pub use encoded::{Encoded, SourceRows};
 #[cfg(feature = "encoder")]
@@ -24,3 +26,4 @@ pub use encoder_decoder::{EncoderDecoder, StepOutput};
 pub use kv_cache::{DecoderState, KvCache};
 pub use load::Precision;
 pub use transformer::Encoding;
+pub use watch::Watch;

@@ -1,12 +1,12 @@
 //! A stack of blocks behind its embeddings: the same for encoders and decoders.
 
-use super::attention::HeadWeights;
 use super::block::{Block, BlockInput};
 use super::embeddings::PositionTable;
 use super::encoded::SourceRows;
 use super::kv_cache::DecoderState;
 use super::load::Loader;
 use super::relative::RelativeTable;
+use super::watch::Watch;
 use crate::error::{Error, Result};
 use crate::model::{StackConfig, StackSpec};
 use crate::ops::{AttentionSegment, CacheKind, Ops, Residual};
@@ -64,8 +64,8 @@ pub struct DecoderInput<'a, O: Ops> {
     pub cross: &'a [Vec<O::Tensor>],
     /// For each row, its source's rows in `cross`.
     pub sources: &'a [SourceRows],
-    /// Block and head whose cross-attention weights are wanted.
-    pub weights_of: Option<(usize, usize)>,
+    /// The attention weights that are wanted.
+    pub watch: Option<Watch<'a, O>>,
 }
 
 impl<O: Ops> Transformer<O> {
@@ -130,7 +130,7 @@ impl<O: Ops> Transformer<O> {
         sequences: &[&[u32]],
     ) -> Result<(O::Tensor, Vec<Range<usize>>)> {
         let mut encoding = self.begin(ops, sequences)?;
-        while self.advance(ops, &mut encoding)? {}
+        while self.advance(ops, &mut encoding, None)? {}
         Ok(self.end(ops, encoding))
     }
 
@@ -164,20 +164,30 @@ impl<O: Ops> Transformer<O> {
         })
     }
 
-    /// Takes the sequences through one block more; whether there was one.
-    pub fn advance(&self, ops: &mut O, encoding: &mut Encoding<O>) -> Result<bool> {
-        let Some(block) = self.blocks.get(encoding.next_block) else { return Ok(false) };
+    /// Takes the sequences through one block more; whether there was one. Whoever watches gets its weights,
+    /// `[all tokens · heads, longest sequence]`.
+    pub fn advance(
+        &self,
+        ops: &mut O,
+        encoding: &mut Encoding<O>,
+        watch: Option<Watch<'_, O>>,
+    ) -> Result<bool> {
+        let index = encoding.next_block;
+        let Some(block) = self.blocks.get(index) else { return Ok(false) };
         let x = std::mem::replace(&mut encoding.x, ops.zeros(0, 0));
-        let mut stream = Residual { x, pending_norm: self.pending_norm(encoding.next_block) };
+        let mut stream = Residual { x, pending_norm: self.pending_norm(index) };
         let input = BlockInput {
             segments: &encoding.segments,
             positions: &encoding.positions,
             relative: encoding.relative.as_ref(),
             state: None,
             cross: None,
-            cross_weights_of: &[],
+            weights_of: watch.as_ref().map_or([&[]; 2], |watch| watch.heads(index)),
         };
-        block.forward(ops, &mut stream, input)?;
+        let weights = block.forward(ops, &mut stream, input)?;
+        if let Some(watch) = watch {
+            (watch.take)(index, weights);
+        }
         encoding.x = stream.x;
         encoding.next_block += 1;
         Ok(true)
@@ -198,15 +208,16 @@ impl<O: Ops> Transformer<O> {
         }
     }
 
-    /// Moves every row on by the same number of tokens, those of a row one under the other:
-    /// `[tokens, hidden_size]`, and the cross-attention weights asked for, `[tokens, longest source]`.
+    /// Moves every row on by the same number of tokens, those of a row one under the other: `[tokens, hidden_size]`.
+    /// Whoever watches gets the weights of each block, `[tokens · heads, longest past and tokens]` of self-attention,
+    /// `[tokens · heads, longest source]` of cross-attention.
     pub fn decode(
         &self,
         ops: &mut O,
         tokens: StepTokens<'_, O>,
         input: DecoderInput<'_, O>,
-    ) -> Result<(O::Tensor, HeadWeights<O>)> {
-        let DecoderInput { state, cross, sources, weights_of } = input;
+    ) -> Result<O::Tensor> {
+        let DecoderInput { state, cross, sources, mut watch } = input;
         let (count, rows) = (tokens.len(), state.past_len.len());
         let each = count.checked_div(rows).unwrap_or(0);
         if each * rows != count || (sources.len() != rows && !cross.is_empty()) {
@@ -240,23 +251,24 @@ impl<O: Ops> Transformer<O> {
         }));
         let mut stream = self.embed(ops, tokens, positions)?;
         let bottom = self.final_residual.then(|| ops.copy(&stream.x));
-        let mut weights = None;
         for (index, (block, layer)) in self.blocks.iter().zip(layers).enumerate() {
-            let head = weights_of.filter(|(layer, _)| *layer == index).map(|(_, head)| [head]);
             let input = BlockInput {
                 segments,
                 positions,
                 relative: None,
                 state: Some(layer),
                 cross: cross.get(index).map(|batches| (&batches[..], &cross_segments[..])),
-                cross_weights_of: head.as_ref().map_or(&[], |head| head.as_slice()),
+                weights_of: watch.as_ref().map_or([&[]; 2], |watch| watch.heads(index)),
             };
-            weights = block.forward(ops, &mut stream, input)?.or(weights);
+            let weights = block.forward(ops, &mut stream, input)?;
+            if let Some(watch) = &mut watch {
+                (watch.take)(index, weights);
+            }
         }
         for past_len in past_len {
             *past_len += each;
         }
-        Ok((self.finish(ops, stream, bottom), weights))
+        Ok(self.finish(ops, stream, bottom))
     }
 
     fn embed<'w>(

@@ -154,7 +154,7 @@ impl<O: Ops + Clone> EncodingJob<O> {
     /// filled; whatever the device reports. The job is of no use after it.
     pub async fn step(&mut self) -> Result<()> {
         let Some((encodings, mut blocks)) = self.running.take() else { return self.begin() };
-        if self.model.encoder.advance(&mut self.ops, &mut blocks)? {
+        if self.model.encoder.advance(&mut self.ops, &mut blocks, None)? {
             self.running = Some((encodings, blocks));
             return Ok(());
         }

@@ -32,7 +32,7 @@ impl EncodingModel<Gpu> {
     async fn encode(&self, texts: usize, tokens: usize) -> Result<()> {
         let (mut ops, ids) = (self.ops.clone(), vec![0; tokens]);
         let mut blocks = self.encoder.begin(&mut ops, &vec![ids.as_slice(); texts])?;
-        while self.encoder.advance(&mut ops, &mut blocks)? {}
+        while self.encoder.advance(&mut ops, &mut blocks, None)? {}
         let (hidden, rows) = self.encoder.end(&mut ops, blocks);
         for pooling in [Pooling::Mean, Pooling::First, Pooling::Max] {
             let mut pooled = ops.pool(&hidden, &rows, pooling);
