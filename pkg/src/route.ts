@@ -1,10 +1,9 @@
 // The way from one language to another: a model of the pair, or two in a row through English.
 
 import { either } from './abort.js';
-import { notSupported } from './errors.js';
+import { notSupported, part } from './errors.js';
 import { transferBytes } from './loader.js';
 import type { Computing } from './options.js';
-import { chained } from './pivot.js';
 import { throughBoth } from './pivot-stream.js';
 import type { Requests } from './protocol.js';
 import { SharedModel } from './shared-model.js';
@@ -127,6 +126,8 @@ export class Route {
       );
       return [whole] as readonly string[] as Answers[W];
     }
+    // Only who wants more than text needs it.
+    const { chained } = await part('pivot.js', import('./pivot.js'));
     const first = await step(before, texts, 'detail', quiet);
     const middle = first.map(({ text }) => text);
     const second = await step<'detail' | 'pieces-and-detail'>(last, middle, want, call);

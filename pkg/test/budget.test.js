@@ -10,7 +10,10 @@ const BUDGET = 350_000;
 
 const PACKAGE = new URL('../', import.meta.url);
 
-/** What is fetched when a language model or an encoder is first asked for, or a GPU, and at no other time. */
+/**
+ * What is fetched when a language model or an encoder is first asked for, or a GPU, or alignments through English, and at
+ * no other time.
+ */
 const LATER = [
   'dist/gpu.js',
   'dist/generation.js',
@@ -18,6 +21,7 @@ const LATER = [
   'dist/gguf-source.js',
   'dist/encoding.js',
   'dist/encoder-source.js',
+  'dist/pivot.js',
 ];
 
 /**
@@ -51,7 +55,7 @@ test('the largest wasm, its glue, the worker and the index with all they import 
     'dist/worker.js',
     'dist/browser-worker.js',
     'dist/download.js',
-    'dist/pivot.js',
+    'dist/pivot-stream.js',
     'dist/translation-modules.js',
   ]) {
     assert(names.includes(part), `${part} is among ${names.join(', ')}`);
