@@ -1,15 +1,22 @@
 // The tabs: the address says which one is shown, so that a reload, a link and the browser's Back keep to it.
 
-/** @typedef {'translate' | 'chat' | 'search'} Tab */
+/** @typedef {'translate' | 'chat' | 'search' | 'attention'} Tab */
 
 const tabs = /** @type {HTMLAnchorElement[]} */ ([...document.querySelectorAll('[role=tab]')]);
 
 /** What waits for a tab to be shown. @type {Map<Tab, (() => void)[]>} */
 const waiting = new Map();
 
-/** Whatever is not another tab is the translation, whose address names its languages. @returns {Tab} */
-export const shownTab = () =>
-  location.hash === '#chat' ? 'chat' : location.hash === '#search' ? 'search' : 'translate';
+/**
+ * Whatever is not another tab is the translation, whose address names its languages; the lesson's has places of it.
+ * @returns {Tab}
+ */
+export function shownTab() {
+  const { hash } = location;
+  if (hash === '#chat') return 'chat';
+  if (hash === '#search') return 'search';
+  return /^#attention(?:-|$)/u.test(hash) ? 'attention' : 'translate';
+}
 
 /** Calls back as soon as the tab is shown, once. @param {Tab} tab @param {() => void} begin */
 export function onceShown(tab, begin) {

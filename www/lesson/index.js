@@ -1,0 +1,69 @@
+// The lesson: its text, and what fills its figures.
+
+import { bottleneck } from './pictures/bottleneck.js';
+import { families } from './pictures/families.js';
+import { growth } from './pictures/growth.js';
+import { heads } from './pictures/heads.js';
+import { masks } from './pictures/masks.js';
+import { places } from './pictures/places.js';
+import { saturating } from './pictures/saturating.js';
+import { scores } from './pictures/scores.js';
+import { swapping } from './pictures/swapping.js';
+import { turning } from './pictures/turning.js';
+
+/** By the name that the text has for them. @type {Readonly<Record<string, (stage: HTMLElement) => void>>} */
+const PICTURES = {
+  bottleneck,
+  scores,
+  saturating,
+  heads,
+  masks,
+  swapping,
+  places,
+  turning,
+  growth,
+  families,
+};
+
+/**
+ * Puts the lesson into the page.
+ * @param {HTMLElement} panel
+ * @throws {Error} If its text or its style sheet does not come.
+ */
+export async function openLesson(panel) {
+  const [text] = await Promise.all([textOf('lesson.html'), styled('lesson.css')]);
+  const parsed = new DOMParser().parseFromString(text, 'text/html');
+  panel.replaceChildren(...parsed.body.children);
+  for (const figure of panel.querySelectorAll('figure')) {
+    const picture = PICTURES[figure.dataset['picture'] ?? ''];
+    const stage = document.createElement('div');
+    stage.className = 'stage';
+    figure.prepend(stage);
+    picture?.(stage);
+  }
+  // An address within the lesson: it was not there when the browser looked for it.
+  document.getElementById(location.hash.slice(1))?.scrollIntoView();
+}
+
+/** @param {string} name */
+async function textOf(name) {
+  const response = await fetch(new URL(name, import.meta.url));
+  if (!response.ok) throw new Error(`${name}: ${response.status}`);
+  return response.text();
+}
+
+/** @param {string} name Of a style sheet. @returns {Promise<void>} */
+function styled(name) {
+  return new Promise((resolve, reject) => {
+    const link = document.createElement('link');
+    link.rel = 'stylesheet';
+    link.href = new URL(name, import.meta.url).href;
+    link.addEventListener('load', () => {
+      resolve();
+    });
+    link.addEventListener('error', () => {
+      reject(new Error(`${name} did not come`));
+    });
+    document.head.append(link);
+  });
+}
