@@ -1,7 +1,7 @@
 // Every number that the lesson's pictures show, against arithmetic by hand or a computation of the test's own.
 
 import assert from 'node:assert/strict';
-import { existsSync, openSync, readSync } from 'node:fs';
+import { existsSync, openSync, readFileSync, readSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -20,6 +20,7 @@ import {
   slope,
   WIDTHS,
 } from '../../www/lesson/numbers/saturation.js';
+import { curves, MODELS } from '../../www/lesson/numbers/reversal.js';
 import { visible, weightsUnder } from '../../www/lesson/numbers/visible.js';
 
 /** @param {number} value @param {number} expected @param {number} [within] */
@@ -60,6 +61,27 @@ test('softmax, mixture, entropy and spread of numbers that are easy by hand', ()
 test('bottleneck: 64 numbers are 8 for each of 8 words, and attention has 64 a word', () => {
   assert.deepEqual(perWord(8, 64), { fixed: 8, attention: 64 });
   assert.deepEqual(perWord(64, 64), { fixed: 1, attention: 64 });
+});
+
+test('reversal: the curves are those of the measurement; within the trained lengths attention cures what breaks', () => {
+  const file = new URL('../../www/lesson/models/reversal-accuracy.json', import.meta.url);
+  const accuracy = JSON.parse(readFileSync(file, 'utf8'));
+  const [, longest] = accuracy.trainedLengths;
+  for (const measure of /** @type {const} */ (['exact', 'letters'])) {
+    for (const [place, { points }] of curves(accuracy, measure).entries()) {
+      const [id = ''] = MODELS[place] ?? [];
+      assert.deepEqual(
+        points.map(({ y }) => y),
+        accuracy.models[id][measure],
+      );
+      for (const { y } of points) assert(y >= 0 && y <= 1);
+    }
+  }
+  const at = (/** @type {number} */ place) =>
+    curves(accuracy, 'exact')[place]?.points.find(({ x }) => x === longest)?.y ?? NaN;
+  assert(at(0) < 0.5 && at(1) > 0.95 && at(2) > 0.95, [at(0), at(1), at(2)].join());
+  // "Beyond them, all three fail soon": the text says so.
+  for (const { points } of curves(accuracy, 'exact')) assert((points.at(-1)?.y ?? NaN) < 0.1);
 });
 
 test('look-up of “chase”: scores 4, 0, 4, 0, 0; halves; e² of 2e² + 3; the context', () => {

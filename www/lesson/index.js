@@ -6,14 +6,16 @@ import { growth } from './pictures/growth.js';
 import { heads } from './pictures/heads.js';
 import { masks } from './pictures/masks.js';
 import { places } from './pictures/places.js';
+import { reversing } from './pictures/reversing.js';
 import { saturating } from './pictures/saturating.js';
 import { scores } from './pictures/scores.js';
 import { swapping } from './pictures/swapping.js';
 import { turning } from './pictures/turning.js';
 
-/** By the name that the text has for them. @type {Readonly<Record<string, (stage: HTMLElement) => void>>} */
+/** By the name that the text has for them. @type {Readonly<Record<string, (stage: HTMLElement) => void | Promise<void>>>} */
 const PICTURES = {
   bottleneck,
+  reversing,
   scores,
   saturating,
   heads,
@@ -39,7 +41,7 @@ export async function openLesson(panel) {
     const stage = document.createElement('div');
     stage.className = 'stage';
     figure.prepend(stage);
-    picture?.(stage);
+    await picture?.(stage);
   }
   // An address within the lesson: it was not there when the browser looked for it.
   document.getElementById(location.hash.slice(1))?.scrollIntoView();

@@ -2,7 +2,7 @@
 
 import { draw } from './dom.js';
 
-/** @typedef {{ name: string, points: readonly { x: number, y: number }[] }} Series */
+/** @typedef {{ name: string, points: readonly { x: number, y: number }[], class?: string }} Series */
 
 /** The drawing in its own units, and what the numbers at its edges take. */
 const [WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM] = [420, 270, 46, 22, 12, 34];
@@ -15,7 +15,7 @@ function power(value) {
 }
 
 /**
- * A chart; each line has the class `line-1` and so on, from the first.
+ * A chart; each line has the class that it names, or `line-1` and so on, from the first.
  * @param {{ label: string, series: readonly Series[], x: string, mark?: number, share?: boolean, trained?: readonly [number, number] }} options
  *   `mark`: a length that is pointed at. `share`: plain axes, values from 0 to 1; else both are logarithmic.
  *   `trained`: lengths that are shaded.
@@ -61,12 +61,12 @@ export function lineChart({ label, series, x: unit, mark, share = false, trained
     ...(mark === undefined
       ? []
       : [draw('path', { d: `M${right(mark)} ${TOP}V${HEIGHT - BOTTOM}`, class: 'mark' })]),
-    ...series.map(({ points }, place) =>
+    ...series.map(({ points, class: named }, place) =>
       draw('path', {
         d: points
           .map(({ x, y }, at) => `${at === 0 ? 'M' : 'L'}${right(x).toFixed(1)} ${down(y).toFixed(1)}`)
           .join(''),
-        class: `line line-${place + 1}`,
+        class: `line ${named ?? `line-${place + 1}`}`,
       }),
     ),
   );
