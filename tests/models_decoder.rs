@@ -6,99 +6,15 @@
 mod support;
 
 use multihead::backend::cpu::Cpu;
-use multihead::formats::gguf::{GgufFile, Metadata};
+use multihead::formats::gguf::GgufFile;
 use multihead::ops::Ops;
 use multihead::stack::{Decoder, KvCache, Precision};
-use multihead::text::byte_bpe::{ByteBpe, ByteBpeParts};
 use pollster::block_on;
-use serde::Deserialize;
-use support::{decoder, fixture, flores, model_file};
-
-const MODEL: &str = "smollm2-135m-instruct";
-
-#[derive(Deserialize)]
-struct Reference {
-    lines: Vec<Line>,
-    chats: Vec<Chat>,
-}
-
-/// A line of FLORES dev: what the reference expects next at each of its tokens.
-#[derive(Deserialize)]
-struct Line {
-    language: String,
-    line: usize,
-    tokens: usize,
-    best: Vec<u32>,
-    /// Of the likeliest token's logit over the next one's.
-    margins: Vec<f32>,
-    /// Of each token of the line but the first.
-    next_log_probs: Vec<f64>,
-}
-
-#[derive(Deserialize)]
-struct Chat {
-    prompt: String,
-    ids: Vec<u32>,
-    greedy: Vec<u32>,
-    margins: Vec<f32>,
-}
-
-fn reference() -> Reference {
-    let path = fixture("decoders/smollm2.json");
-    serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap()
-}
+use support::smollm2::{MODEL, likeliest, lines, log_probs, logits, reference};
+use support::{decoder, model_file};
 
 fn load(precision: Precision) -> (Decoder<Cpu>, GgufFile) {
     decoder(&model_file(MODEL, |name| name.ends_with(".gguf")), precision)
-}
-
-fn tokenizer(file: &GgufFile) -> ByteBpe {
-    let metadata = file.metadata();
-    let tokens = metadata.required("tokenizer.ggml.tokens", Metadata::strings).unwrap();
-    let merges = metadata.required("tokenizer.ggml.merges", Metadata::strings).unwrap();
-    ByteBpe::new(ByteBpeParts {
-        file: "smollm2",
-        pre_tokenizer: metadata.required("tokenizer.ggml.pre", Metadata::string).unwrap(),
-        tokens: Box::new(tokens.iter()),
-        kinds: Vec::new(),
-        merges: Box::new(merges.iter()),
-    })
-    .unwrap()
-}
-
-/// Logits of every token, `[tokens][vocab_size]`.
-fn logits(model: &Decoder<Cpu>, ids: &[u32]) -> Vec<Vec<f32>> {
-    let mut ops = Cpu::new();
-    let mut state = model.start(&mut ops);
-    let hidden = model.forward(&mut ops, &mut state, ids).unwrap();
-    let logits = model.logits(&mut ops, &hidden, 0..ids.len());
-    let mut values = Vec::new();
-    block_on(ops.read(&logits, &mut values)).unwrap();
-    values.chunks(model.vocab_size()).map(<[f32]>::to_vec).collect()
-}
-
-fn likeliest(logits: &[f32]) -> u32 {
-    let best = logits.iter().enumerate().max_by(|a, b| a.1.total_cmp(b.1));
-    best.unwrap().0 as u32
-}
-
-fn log_probs(logits: &[f32]) -> Vec<f64> {
-    let greatest = f64::from(logits[likeliest(logits) as usize]);
-    let sum: f64 = logits.iter().map(|&x| (f64::from(x) - greatest).exp()).sum();
-    logits.iter().map(|&x| f64::from(x) - greatest - sum.ln()).collect()
-}
-
-/// The ids of the lines of the reference; nothing (said loudly) without FLORES.
-fn lines(reference: &Reference, file: &GgufFile) -> Option<Vec<Vec<u32>>> {
-    let (en, pt) = (flores("dev.en")?, flores("dev.pt")?);
-    let tokenizer = tokenizer(file);
-    let ids = |line: &Line| {
-        let text = if line.language == "en" { &en[line.line] } else { &pt[line.line] };
-        let ids: Vec<u32> = tokenizer.encode(text).iter().map(|piece| piece.id).collect();
-        assert_eq!(ids.len(), line.tokens, "{} {}", line.language, line.line);
-        ids
-    };
-    Some(reference.lines.iter().map(ids).collect())
 }
 
 #[test]
@@ -108,7 +24,7 @@ fn the_float_path_is_the_reference() {
     let Some(all) = lines(&reference, &file) else { return };
     let (mut same, mut positions, mut worst) = (0, 0, 0.0f64);
     for (line, ids) in reference.lines.iter().zip(&all) {
-        let logits = logits(&model, ids);
+        let logits = logits(&mut Cpu::new(), &model, ids);
         for (position, (logits, best)) in logits.iter().zip(&line.best).enumerate() {
             same += usize::from(likeliest(logits) == *best);
             positions += 1;
@@ -135,8 +51,8 @@ fn the_default_path_stays_near_the_reference() {
     let (mut ours, mut theirs, mut count, mut divergence, mut positions) =
         (0.0, 0.0, 0.0, 0.0, 0.0);
     for (line, ids) in reference.lines.iter().zip(&all) {
-        let exact = logits(&float, ids);
-        for (position, logits) in logits(&model, ids).iter().enumerate() {
+        let exact = logits(&mut Cpu::new(), &float, ids);
+        for (position, logits) in logits(&mut Cpu::new(), &model, ids).iter().enumerate() {
             let best = likeliest(logits);
             let margin = line.margins[position];
             assert!(
@@ -174,7 +90,7 @@ fn keys_and_values_of_int8_cost_next_to_nothing() {
     texts.push(whole);
     let perplexities = |model: &Decoder<Cpu>| -> Vec<f64> {
         let loss = |ids: &Vec<u32>| -> f64 {
-            let logits = logits(model, ids);
+            let logits = logits(&mut Cpu::new(), model, ids);
             let next = ids.iter().skip(1);
             next.zip(&logits).map(|(next, logits)| -log_probs(logits)[*next as usize]).sum()
         };

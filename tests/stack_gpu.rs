@@ -8,6 +8,7 @@ mod support;
 use multihead::backend::cpu::{Cpu, lanes::Native};
 use multihead::error::{Error, Result};
 use multihead::formats::{gguf::GgufFile, marian::MarianFile};
+use multihead::generate::{BeamOptions, Search, SearchInput};
 use multihead::model::arch;
 use multihead::ops::{
     AttentionArgs, AttentionSegment, CacheKind, Choices, KeysValues, Mask, Ops, View,
@@ -140,6 +141,43 @@ fn encoder_decoders_give_the_float32_path() {
         let difference = difference(&translation_logits(gpu.clone(), name), &want);
         println!("{name}: {difference:.1e}");
         assert!(difference <= TOLERANCE, "{name}: {difference}");
+    }
+}
+
+/// Token ids and scores of up to four hypotheses of two sources each; what `after` gives is collected after each step.
+fn hypotheses<O: Ops, T>(mut ops: O, after: impl Fn() -> T) -> (Vec<(Vec<u32>, f32)>, Vec<T>) {
+    let path = fixture("marian/self-attention.bin");
+    let marian = MarianFile::open(Box::new(file(&path))).unwrap();
+    let spec = arch::marian::describe(&marian).unwrap();
+    let model = EncoderDecoder::load(&ops, &marian, &spec, Precision::Float32).unwrap();
+    let mut search = Search::new(&mut ops, &model, true);
+    let input =
+        |source: &[u32]| SearchInput { source: source.to_vec(), candidates: None, given: None };
+    let options = BeamOptions { beam_size: 4, max_length_factor: 3.0, ..BeamOptions::default() };
+    let inputs = [input(&[5, 9, 7, 11, 0]), input(&[8, 0])];
+    search.add(&mut ops, &model, &inputs, options).unwrap();
+    let (mut all, mut told) = (Vec::new(), vec![after()]);
+    while !search.is_done() {
+        for (_, hypotheses) in block_on(search.step(&mut ops, &model)).unwrap() {
+            all.extend(hypotheses.into_iter().map(|one| (one.tokens, one.score)));
+        }
+        told.push(after());
+    }
+    (all, told)
+}
+
+/// Beams come back once a step, their alignments with them, and are those of the float32 path.
+#[test]
+fn a_step_of_beams_is_read_once() {
+    let Some(gpu) = device(None) else { return };
+    let (want, _) = hypotheses(Cpu::<Native>::new(), || ());
+    let (got, reads) = hypotheses(gpu.clone(), || gpu.counts().read_backs);
+    let steps = reads.windows(2).map(|pair| pair[1] - pair[0]);
+    assert!(reads.len() > 2 && steps.clone().all(|reads| reads == 1), "{reads:?}");
+    assert!(got.len() >= 2);
+    for ((got, got_score), (want, want_score)) in got.iter().zip(&want) {
+        assert_eq!(got, want);
+        assert!((got_score - want_score).abs() < 1e-3, "{got_score}, {want_score}");
     }
 }
 

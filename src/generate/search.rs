@@ -160,9 +160,18 @@ impl<O: Ops> Search<O> {
         let mut stride = 0;
         if let Some(weights) = &step.alignment {
             stride = ops.shape(weights).1;
+            #[cfg(not(feature = "gpu"))]
             ops.read(weights, &mut room.attention).await?;
         }
+        #[cfg(not(feature = "gpu"))]
         ops.read_chosen(&room.chosen, &mut room.choices).await?;
+        // Where reading takes long, both come at once.
+        #[cfg(feature = "gpu")]
+        {
+            let (choices, attention) = (&mut room.choices, &mut room.attention);
+            let alignment = step.alignment.as_slice();
+            ops.read_chosen_with(&room.chosen, alignment, choices, attention).await?;
+        }
         room.kept_rows.clear();
         let mut first_row = 0;
         for Source { beam, .. } in sources.iter_mut() {

@@ -14,7 +14,7 @@ function driver() {
   return own.find((path) => existsSync(path)) ?? 'geckodriver';
 }
 
-/** Starts a headless Firefox with one window. */
+/** Starts a headless Firefox with one window, which has WebGPU. */
 export function launchFirefox() {
   return launch({
     driver: driver(),
@@ -22,6 +22,8 @@ export function launchFirefox() {
       'moz:firefoxOptions': {
         args: ['-headless'],
         binary: process.env['FIREFOX'] ?? '/usr/bin/firefox-esr',
+        // WebGPU, on software too, where it is not on by itself.
+        prefs: { 'dom.webgpu.enabled': true, 'gfx.webgpu.ignore-blocklist': true },
       },
     },
   });

@@ -2,6 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { cosine } from '../../pkg/test/encoder-fixtures.js';
 import { CHATS, fault } from './chats.mjs';
 import { altered } from './demo.mjs';
 import { launchFirefox } from './firefox.mjs';
@@ -137,6 +138,33 @@ test('a long file in Firefox is kept in parts, and read from them at the next vi
   };
   await visit();
   assert.equal(await visit(), false, 'nothing is fetched again');
+});
+
+// Firefox takes a tenth of a second to read back, and compiles on software slowly: the encoder is a small one.
+test("an encoder on Firefox's GPU gives the CPU's vectors", async (context) => {
+  await firefox.goto(`${server.origin}/tests/e2e/blank.html`);
+  if (!(await firefox.run(`return (await navigator.gpu?.requestAdapter()) != null;`))) {
+    context.skip('this Firefox has no adapter to give');
+    return;
+  }
+  const got = await firefox.run(
+    `const { Embedder } = await import(location.origin + '/pkg/dist/index.js');
+     const told = [];
+     for (const device of ['webgpu', 'cpu']) {
+       const model = await Embedder.create({ model: '/tests/fixtures/encoders/bert-embed/', device });
+       const vectors = await model.embed(args[0]);
+       told.push([model.device, model.deviceReason, vectors.map((vector) => [...vector])]);
+       model.destroy();
+     }
+     return told;`,
+    ['one', 'two words', 'three words here'],
+  );
+  const [gpu, cpu] = /** @type {[string, string, number[][]][]} */ (got);
+  assert.deepEqual([gpu?.[0], cpu?.[0]], ['webgpu', 'cpu'], gpu?.[1]);
+  assert.equal(gpu?.[2].length, 3);
+  for (const [place, vector] of (gpu?.[2] ?? []).entries()) {
+    assert(cosine(vector, cpu?.[2][place] ?? []) >= 0.9999, `text ${place}`);
+  }
 });
 
 test('the page translates in Firefox', async () => {

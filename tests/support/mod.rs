@@ -4,6 +4,7 @@
 pub mod encoders;
 #[cfg(feature = "gpu")]
 pub mod gpu;
+pub mod smollm2;
 #[cfg(feature = "gpu")]
 pub mod tiny_gguf;
 
@@ -11,6 +12,7 @@ use multihead::backend::cpu::Cpu;
 use multihead::formats::{MemoryFile, gguf::GgufFile, marian::MarianFile};
 use multihead::model::EncoderDecoderSpec;
 use multihead::model::arch;
+use multihead::ops::Ops;
 use multihead::stack::{Decoder, EncoderDecoder, Precision};
 use multihead::tasks::translation::{LoadOptions, Translator, TranslatorFiles};
 use std::path::{Path, PathBuf};
@@ -89,9 +91,14 @@ pub fn network(path: &Path, precision: Precision) -> (EncoderDecoder<Cpu>, Encod
 
 /// A decoder-only model and its file.
 pub fn decoder(path: &Path, precision: Precision) -> (Decoder<Cpu>, GgufFile) {
+    decoder_on(&Cpu::new(), path, precision)
+}
+
+/// The same on a device.
+pub fn decoder_on<O: Ops>(ops: &O, path: &Path, precision: Precision) -> (Decoder<O>, GgufFile) {
     let gguf = GgufFile::open(Box::new(file(path))).unwrap();
     let spec = arch::gguf::describe(&gguf).unwrap();
-    (Decoder::load(&Cpu::new(), &gguf, &spec, precision).unwrap(), gguf)
+    (Decoder::load(ops, &gguf, &spec, precision).unwrap(), gguf)
 }
 
 /// A file of FLORES dev, one sentence a line; `None`, said loudly, where the data is not at hand.

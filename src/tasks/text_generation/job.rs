@@ -11,7 +11,7 @@ use crate::text::tokenizer::TextStream;
 use std::{ops::Range, rc::Rc};
 
 /// Tokens of a prompt read at once: enough to read the weights once for many, few enough that a step stays short.
-const CHUNK: usize = 64;
+pub(super) const CHUNK: usize = 64;
 
 /// Tokens chosen before they are read back, where that takes long.
 #[cfg(feature = "gpu")]
@@ -230,8 +230,10 @@ impl<O: Ops> GenerationJob<O> {
         let (decoder, end, last) = (&self.model.decoder, start + part.len(), part.len() - 1);
         let mut hidden = continuation.read(ops, decoder, part)?;
         let most = self.options.max_new_tokens;
+        // Who waits for the first token sees it as soon as the prompt is read.
+        let ahead = if self.tokens.is_empty() { 1 } else { AHEAD };
         let count = match end == self.sequence.len() {
-            true => AHEAD.min(most - self.tokens.len()).min(self.window - self.sequence.len()),
+            true => ahead.min(most - self.tokens.len()).min(self.window - self.sequence.len()),
             false => 0,
         };
         let mut choices = Choices::default();

@@ -1,6 +1,6 @@
 //! All pipelines of a language model, before it is used.
 
-use super::job::GenerationOptions;
+use super::job::{CHUNK, GenerationOptions};
 use super::model::TextModel;
 use crate::backend::gpu::Gpu;
 use crate::error::Result;
@@ -9,8 +9,8 @@ use std::rc::Rc;
 
 const PARTS: usize = 4;
 
-/// Tokens of the longest prompt that is rehearsed.
-const LONGEST: usize = 2048;
+/// Tokens of the longest prompt that is rehearsed, and of those whose last part has few rows, which see many keys.
+const LONG: [usize; 3] = [2048, 9 * CHUNK + 2, 9 * CHUNK + 5];
 
 impl TextModel<Gpu> {
     /// Does the part `part` (from 0 on) of the warm-up; how many are left. After the last no use makes a pipeline.
@@ -22,7 +22,10 @@ impl TextModel<Gpu> {
         let mut lengths = REHEARSED_ROWS.into_iter().filter(|length| *length < most);
         match part {
             0 => lengths.try_for_each(|length| self.ops.rehearse(self.write(length, 10))),
-            1 => self.ops.rehearse(self.write(LONGEST.min(most - 1), 10)),
+            1 => LONG
+                .into_iter()
+                .map(|length| length.min(most - 1))
+                .try_for_each(|length| self.ops.rehearse(self.write(length, 10))),
             // A token less than are read gets a probability.
             2 => lengths.try_for_each(|length| self.ops.rehearse(self.rate(length + 1))),
             _ => self.write(1, 1).await,
