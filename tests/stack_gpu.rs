@@ -11,7 +11,7 @@ use multihead::formats::{gguf::GgufFile, marian::MarianFile};
 use multihead::generate::{BeamOptions, Search, SearchInput};
 use multihead::model::arch;
 use multihead::ops::{
-    AttentionArgs, AttentionSegment, CacheKind, Choices, KeysValues, Mask, Ops, View,
+    AttentionArgs, AttentionSegment, CacheKind, Choices, KeysValues, Mask, Ops, Score, View,
 };
 use multihead::stack::{Decoder, EncoderDecoder, Precision};
 use multihead::tasks::encoding::{Answer, EmbeddingOptions, EncodingModel, LoadOptions};
@@ -364,6 +364,7 @@ fn attention_takes_room_linear_in_the_keys() {
                 num_heads: heads,
                 num_kv_heads: kv_heads,
                 head_dim,
+                score: Score::DotProduct,
                 scale: 1.0,
                 score_cap: None,
                 relative: None,

@@ -196,6 +196,34 @@ impl Config {
         self.typed(key, "an object", Value::as_object)
     }
 
+    /// An object of its own, whose errors name its keys; nothing if the key is not there.
+    ///
+    /// # Errors
+    /// [`Error::Metadata`] for anything else.
+    pub fn optional_section(&self, key: &str) -> Result<Option<Self>> {
+        let values = self.object(key)?.cloned();
+        Ok(values.map(|values| Self { file: format!("{} ({key})", self.file), values }))
+    }
+
+    /// As [`Config::optional_section`], of a key that must be there.
+    ///
+    /// # Errors
+    /// [`Error::Metadata`].
+    pub fn section(&self, key: &str) -> Result<Self> {
+        self.optional_section(key)?.ok_or_else(|| self.error(key, "missing, expected an object"))
+    }
+
+    /// A list of whole numbers from 0 to 2³² − 1.
+    ///
+    /// # Errors
+    /// [`Error::Metadata`] for anything else.
+    pub fn sizes(&self, key: &str) -> Result<Option<Vec<usize>>> {
+        let size = |value: &Value| usize::try_from(u32::try_from(value.as_u64()?).ok()?).ok();
+        self.typed(key, "a list of whole numbers", |value| {
+            value.as_array()?.iter().map(size).collect()
+        })
+    }
+
     /// A list of strings.
     ///
     /// # Errors

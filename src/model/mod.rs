@@ -2,6 +2,11 @@
 
 pub mod arch;
 mod names;
+mod recurrent;
+
+#[cfg(feature = "recurrent")]
+pub use recurrent::{DirectionSpec, FirstState, RecurrentKind, RecurrentSpec};
+pub use recurrent::{Join, ScoreSpec};
 
 /// Which mixer a block uses to bring information from other positions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -10,6 +15,9 @@ pub enum MixerKind {
     SelfAttention,
     /// Simple recurrent unit with relu (Kim et al. 2019): a decoder's self-attention replaced by one state vector.
     Ssru,
+    /// Gated recurrent units ([`RecurrentKind`]), as there were before attention.
+    #[cfg(feature = "recurrent")]
+    Recurrent,
 }
 
 /// How a token's position is told to the model where it enters. Rotary positions ([`Rotary`]) come in at each attention.
@@ -84,7 +92,7 @@ pub enum NormKind {
 /// Widths of a stack of blocks, and what kind of blocks they are.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StackConfig {
-    /// Width of the residual stream.
+    /// Width of the residual stream, where it enters; recurrent mixers change it.
     pub hidden_size: usize,
     /// Heads of the queries.
     pub num_heads: usize,
@@ -183,6 +191,16 @@ pub enum QkvSpec {
     },
     /// One matrix; its outputs are queries, keys and values side by side.
     Fused(LinearSpec),
+    /// A matrix for some; the others are what they are made of, as it is.
+    #[cfg(feature = "recurrent")]
+    Some {
+        /// Queries.
+        q: Option<LinearSpec>,
+        /// Keys.
+        k: Option<LinearSpec>,
+        /// Values.
+        v: Option<LinearSpec>,
+    },
 }
 
 /// One attention: its weights, and what it does beside softmax(q·kᵀ·scale)·v.
@@ -198,6 +216,10 @@ pub struct AttentionSpec {
     pub head_norms: Option<(NormSpec, NormSpec)>,
     /// Rotation of queries and keys by their positions.
     pub rotary: Option<Rotary>,
+    /// What makes a score of a query and a key.
+    pub score: ScoreSpec,
+    /// What becomes of the context.
+    pub join: Join,
     /// Factor of the scores, usually 1/√head_dim.
     pub scale: f32,
     /// Scores become cap · tanh(score / cap).
@@ -213,6 +235,9 @@ pub enum MixerSpec {
     SelfAttention(Box<AttentionSpec>),
     /// See [`MixerKind::Ssru`].
     Ssru(Box<SsruSpec>),
+    /// See [`MixerKind::Recurrent`].
+    #[cfg(feature = "recurrent")]
+    Recurrent(Box<RecurrentSpec>),
 }
 
 /// Weights of a simple recurrent unit.
@@ -234,10 +259,12 @@ pub struct MlpSpec {
     /// A second first map: its outputs, through the activation, multiply those of the first, which has none then
     /// (gated linear units, Shazeer 2020).
     pub gate: Option<LinearSpec>,
-    /// The maps, first to last.
+    /// The maps, first to last; none in a block without feed-forward.
     pub layers: Vec<LinearSpec>,
     /// Normalisations around it.
     pub norms: SublayerNorms,
+    /// What becomes of its result.
+    pub join: Join,
 }
 
 /// Weights of one block.
@@ -275,7 +302,7 @@ pub struct StackSpec {
 /// The output projection onto the vocabulary.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OutputSpec {
-    /// Name of the table, `[vocab_size, hidden_size]` if `layout` is `OutIn`.
+    /// Name of the table, `[vocab_size, in_features]` if `layout` is `OutIn`.
     pub table: String,
     /// How a float32 table lies in the file.
     pub layout: MatrixLayout,
@@ -285,6 +312,8 @@ pub struct OutputSpec {
     pub activation_multiplier: Vec<String>,
     /// Rows of the table.
     pub vocab_size: usize,
+    /// Columns of the table: width of what it is given.
+    pub in_features: usize,
     /// Logits become cap · tanh(logit / cap).
     pub cap: Option<f32>,
 }
@@ -364,4 +393,7 @@ pub struct EncoderDecoderSpec {
     pub special: SpecialTokens,
     /// Decoder layer and head whose cross-attention is the word alignment (Chen et al. 2016).
     pub alignment: (usize, usize),
+    /// What the decoder's recurrent mixers remember before the first token.
+    #[cfg(feature = "recurrent")]
+    pub first_state: FirstState,
 }

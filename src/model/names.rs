@@ -1,5 +1,7 @@
 //! Names of the tensors that a description needs, so that all that a file lacks is said at once.
 
+#[cfg(feature = "recurrent")]
+use super::ScoreSpec;
 use super::{
     AttentionSpec, BlockSpec, DecoderSpec, EncoderDecoderSpec, EncoderSpec, HeadSpec, LinearSpec,
     MixerSpec, NormSpec, OutputSpec, Positions, QkvSpec, StackSpec, SublayerNorms,
@@ -31,6 +33,18 @@ impl QkvSpec {
         match self {
             QkvSpec::Separate { q, k, v } => vec![q, k, v],
             QkvSpec::Fused(qkv) => vec![qkv],
+            #[cfg(feature = "recurrent")]
+            QkvSpec::Some { q, k, v } => [q, k, v].into_iter().flatten().collect(),
+        }
+    }
+}
+
+#[cfg(feature = "recurrent")]
+impl ScoreSpec {
+    fn names(&self) -> Option<&str> {
+        match self {
+            ScoreSpec::DotProduct => None,
+            ScoreSpec::Additive { weight } => Some(weight),
         }
     }
 }
@@ -41,6 +55,8 @@ impl AttentionSpec {
         let factors = self.rotary.iter().filter_map(|rotary| rotary.factors.as_deref());
         let linear = self.qkv.parts().into_iter().chain(&self.out).flat_map(LinearSpec::names);
         let norms = self.norms.names().chain(head_norms.flat_map(NormSpec::names));
+        #[cfg(feature = "recurrent")]
+        let factors = factors.chain(self.score.names());
         linear.chain(norms).chain(factors)
     }
 }
@@ -55,6 +71,14 @@ impl BlockSpec {
                 .flat_map(LinearSpec::names)
                 .chain(ssru.norms.names())
                 .collect(),
+            #[cfg(feature = "recurrent")]
+            MixerSpec::Recurrent(recurrent) => {
+                let directions = recurrent.directions.iter();
+                directions
+                    .flat_map(|one| [&one.input, &one.state])
+                    .flat_map(LinearSpec::names)
+                    .collect()
+            }
         };
         names.extend(self.cross_attention.iter().flat_map(AttentionSpec::names));
         names.extend(self.mlp.gate.iter().chain(&self.mlp.layers).flat_map(LinearSpec::names));

@@ -2,11 +2,15 @@
 
 use super::activation::cpu::{activate, finish, gate};
 use super::attention::AttentionArgs;
+#[cfg(feature = "recurrent")]
+use super::attention::AttentionSegment;
 use super::embed::cpu::CpuTable;
 use super::linear::cpu::CpuLinear;
 use super::linear::mismatch;
 use super::norm::cpu::CpuNorm;
 use super::output::cpu::CpuOutput;
+#[cfg(feature = "recurrent")]
+use super::recurrent::{RecurrentSource, cpu::CpuRecurrent};
 use super::rotary::cpu::CpuRotary;
 use super::{
     Activation, ActivationQuant, CacheKind, Choices, HeadArgs, LinearPart, NormSource, Ops, Pick,
@@ -76,6 +80,8 @@ impl<L: Lanes> Ops for Cpu<L> {
     type Rotary = CpuRotary;
     type Table = CpuTable;
     type OutputProjection = CpuOutput;
+    #[cfg(feature = "recurrent")]
+    type Recurrent = CpuRecurrent;
     type Chosen = Choices;
 
     const READS_LATE: bool = false;
@@ -91,6 +97,11 @@ impl<L: Lanes> Ops for Cpu<L> {
 
     fn rotary(&self, source: RotarySource) -> Result<CpuRotary> {
         Ok(CpuRotary::new(source))
+    }
+
+    #[cfg(feature = "recurrent")]
+    fn recurrent(&self, source: RecurrentSource) -> Result<CpuRecurrent> {
+        CpuRecurrent::pack(&source)
     }
 
     fn table(&self, source: TableSource<'_>) -> Result<CpuTable> {
@@ -113,13 +124,7 @@ impl<L: Lanes> Ops for Cpu<L> {
     }
 
     fn upload(&mut self, rows: usize, columns: usize, values: &[f32]) -> Tensor {
-        let mut tensor = Tensor::zeros(rows, columns);
-        if tensor.values().len() == values.len() {
-            tensor.values_mut().copy_from_slice(values);
-        } else {
-            self.record_fault(mismatch("upload", [rows, columns], values.len()));
-        }
-        tensor
+        self.tensor_of(rows, columns, values)
     }
 
     fn shape(&self, tensor: &Tensor) -> (usize, usize) {
@@ -127,27 +132,11 @@ impl<L: Lanes> Ops for Cpu<L> {
     }
 
     fn select_rows(&mut self, tensor: &Tensor, rows: &[usize]) -> Tensor {
-        let mut selected = Tensor::stale(rows.len(), tensor.columns());
-        for (i, &row) in rows.iter().enumerate() {
-            match (selected.row_mut(i), tensor.row(row)) {
-                (Some(to), Some(from)) => to.copy_from_slice(from),
-                (to, _) => {
-                    to.into_iter().for_each(|to| to.fill(0.0));
-                    self.record_fault(mismatch("select rows", tensor.rows(), row));
-                }
-            }
-        }
-        selected
+        self.selected(tensor, rows)
     }
 
-    fn append_row(&mut self, cache: &mut Tensor, from: &Tensor, row: usize, column: usize) {
-        let columns = cache.columns();
-        let values =
-            from.row(row).and_then(|row| row.get(column..)).and_then(|row| row.get(..columns));
-        if !values.is_some_and(|values| cache.push_row(values)) {
-            let got = [from.rows(), from.columns()];
-            self.record_fault(mismatch("append row", [row + 1, column + columns], got));
-        }
+    fn append_row(&mut self, to: &mut Tensor, from: &Tensor, row: usize, column: usize) {
+        self.append_from(to, from, row, column);
     }
 
     fn copy(&mut self, tensor: &Tensor) -> Tensor {
@@ -337,6 +326,22 @@ impl<L: Lanes> Ops for Cpu<L> {
         self.settle(stream);
         self.apply_ssru(projected, state, &mut stream.x);
         stream.pending_norm = norm;
+    }
+
+    #[cfg(feature = "recurrent")]
+    fn recur(
+        &mut self,
+        input: &Tensor,
+        weights: &CpuRecurrent,
+        segments: &[AttentionSegment],
+        state: &mut Tensor,
+    ) -> Tensor {
+        self.apply_recurrent(input, weights, segments, state)
+    }
+
+    #[cfg(feature = "recurrent")]
+    fn beside(&mut self, left: &Tensor, right: &Tensor) -> Tensor {
+        self.put_beside(left, right)
     }
 
     fn pool(&mut self, hidden: &Tensor, rows: &[Range<usize>], pooling: Pooling) -> Tensor {

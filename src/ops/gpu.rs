@@ -1,6 +1,8 @@
 //! The GPU as a device of [`Ops`]: composites recorded as kernels.
 
 use super::attention::AttentionArgs;
+#[cfg(feature = "recurrent")]
+use super::attention::AttentionSegment;
 use super::attention::gpu::GpuCache;
 use super::choose::gpu::GpuChosen;
 use super::embed::gpu::GpuTable;
@@ -8,38 +10,16 @@ use super::linear::gpu::{Finish, GpuLinear};
 use super::linear::mismatch;
 use super::norm::gpu::GpuNorm;
 use super::output::gpu::GpuOutput;
+#[cfg(feature = "recurrent")]
+use super::recurrent::{RecurrentSource, gpu::GpuRecurrent};
 use super::rotary::gpu::GpuRotary;
 use super::{
     Activation, ActivationQuant, CacheKind, Choices, HeadArgs, Kept, LinearPart, NormSource, Ops,
     Pick, Pooling, Residual, RotarySource, TableSource,
 };
-use crate::backend::gpu::{Gpu, Kernel, Tensor};
+use crate::backend::gpu::{Gpu, Tensor};
 use crate::error::Result;
 use std::ops::Range;
-
-/// Every kernel that there is.
-pub static KERNELS: &[&Kernel] = &[
-    &super::activation::gpu::GATE,
-    &super::activation::gpu::SOFT_CAP,
-    &super::attention::gpu::FOURS,
-    &super::attention::gpu::MERGE,
-    &super::attention::gpu::ONES,
-    &super::attention::gpu::WEIGHTS,
-    &super::choose::gpu::CHOOSE,
-    &super::embed::gpu::EMBED,
-    &super::embed::gpu::EMBED_CHOSEN,
-    &super::gpu_rows::ADD,
-    &super::gpu_rows::SELECT,
-    &super::linear::gpu::FEW_ROWS,
-    &super::linear::gpu::TILED,
-    &super::norm::gpu::APART,
-    &super::norm::gpu::IN_PLACE,
-    &super::output::gpu::CHOSEN,
-    &super::pool::gpu::POOL,
-    &super::rotary::gpu::HEADS,
-    &super::rotary::gpu::HEADS_KEPT,
-    &super::ssru::gpu::STEP,
-];
 
 /// Tokens that a cache of a long sequence has room for from the start; then it doubles.
 const LONG_TOKENS: usize = 256;
@@ -106,6 +86,8 @@ impl Ops for Gpu {
     type Rotary = GpuRotary;
     type Table = GpuTable;
     type OutputProjection = GpuOutput;
+    #[cfg(feature = "recurrent")]
+    type Recurrent = GpuRecurrent;
     type Chosen = GpuChosen;
 
     const READS_LATE: bool = true;
@@ -121,6 +103,11 @@ impl Ops for Gpu {
 
     fn rotary(&self, source: RotarySource) -> Result<GpuRotary> {
         Ok(GpuRotary::new(source))
+    }
+
+    #[cfg(feature = "recurrent")]
+    fn recurrent(&self, source: RecurrentSource) -> Result<GpuRecurrent> {
+        GpuRecurrent::load(self, &source)
     }
 
     fn table(&self, source: TableSource<'_>) -> Result<GpuTable> {
@@ -326,6 +313,22 @@ impl Ops for Gpu {
         self.settle(stream);
         self.apply_ssru(projected, state, &stream.x);
         stream.pending_norm = norm;
+    }
+
+    #[cfg(feature = "recurrent")]
+    fn recur(
+        &mut self,
+        input: &Tensor,
+        weights: &GpuRecurrent,
+        segments: &[AttentionSegment],
+        state: &mut Tensor,
+    ) -> Tensor {
+        self.apply_recurrent(input, weights, segments, state)
+    }
+
+    #[cfg(feature = "recurrent")]
+    fn beside(&mut self, left: &Tensor, right: &Tensor) -> Tensor {
+        self.put_beside(left, right)
     }
 
     fn pool(&mut self, hidden: &Tensor, rows: &[Range<usize>], pooling: Pooling) -> Tensor {

@@ -233,6 +233,8 @@ fn causal<'a, T, C>(
         num_heads: 2,
         num_kv_heads: 1,
         head_dim,
+        #[cfg(feature = "recurrent")]
+        score: crate::ops::Score::DotProduct,
         scale: 0.5,
         score_cap: None,
         relative: None,

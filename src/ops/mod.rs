@@ -10,6 +10,7 @@ pub mod attention;
 mod block_bytes;
 pub mod choose;
 mod cpu;
+mod cpu_rows;
 pub mod embed;
 #[cfg(feature = "gpu")]
 mod gpu;
@@ -20,6 +21,8 @@ mod gpu_caches;
 #[cfg(feature = "gpu")]
 mod gpu_check;
 #[cfg(feature = "gpu")]
+mod gpu_kernels;
+#[cfg(feature = "gpu")]
 mod gpu_rows;
 #[cfg(feature = "gpu")]
 pub mod gpu_weights;
@@ -27,6 +30,8 @@ pub mod linear;
 pub mod norm;
 pub mod output;
 pub mod pool;
+#[cfg(feature = "recurrent")]
+pub mod recurrent;
 pub mod rotary;
 pub mod ssru;
 mod weights;
@@ -34,34 +39,18 @@ mod weights;
 use crate::error::Result;
 use std::ops::Range;
 
+#[cfg(feature = "recurrent")]
+pub use attention::Score;
 pub use attention::{AttentionArgs, AttentionSegment, CacheKind, Kept, KeysValues, Mask, View};
 pub use block_bytes::{BlockBytes, StoredBytes};
 pub use choose::{Choice, Choices, Pick, Wanted};
 #[cfg(feature = "gpu")]
-pub use gpu::KERNELS;
+pub use gpu_kernels::KERNELS;
+pub use norm::{NormKind, NormSource};
+pub use pool::Pooling;
+#[cfg(feature = "recurrent")]
+pub use recurrent::{Cell, RecurrentSource};
 pub use weights::{ActivationQuant, LinearPart, Multiplier, Stored, TableSource, Weights};
-
-/// What a normalisation divides by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum NormKind {
-    /// `√(variance + eps)`, after the mean was taken off (Ba et al. 2016).
-    Layer,
-    /// `√(mean square + eps)` (Zhang and Sennrich 2019).
-    Rms,
-}
-
-/// Normalisation of each row, then `· scale + bias`.
-#[derive(Debug, Clone, PartialEq)]
-pub struct NormSource {
-    /// What it divides by.
-    pub kind: NormKind,
-    /// `[hidden_size]`.
-    pub scale: Vec<f32>,
-    /// `[hidden_size]`; absent in models trained without.
-    pub bias: Option<Vec<f32>>,
-    /// Added to what the root is taken of.
-    pub eps: f32,
-}
 
 /// Non-linearity of a feed-forward layer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,18 +65,6 @@ pub enum Activation {
     GeluTanh,
     /// `tanh(x)`.
     Tanh,
-}
-
-/// How one row is made of all rows of a sequence.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Pooling {
-    /// Their mean.
-    #[default]
-    Mean,
-    /// The first of them.
-    First,
-    /// The greatest value of each column.
-    Max,
 }
 
 /// Rotary positions (Su et al. 2021): element pairs of a head are turned by position · frequency.
@@ -149,6 +126,9 @@ pub trait Ops {
     type Table;
     /// Rows of a table prepared as an output projection, with their ids.
     type OutputProjection;
+    /// Packed weights of a recurrent layer.
+    #[cfg(feature = "recurrent")]
+    type Recurrent;
     /// Choices not yet read back, with room for those of the next call.
     type Chosen: Default;
 
@@ -165,6 +145,9 @@ pub trait Ops {
     fn norm(&self, source: NormSource) -> Result<Self::Norm>;
     /// Packs rotary positions.
     fn rotary(&self, source: RotarySource) -> Result<Self::Rotary>;
+    /// Packs a recurrent layer.
+    #[cfg(feature = "recurrent")]
+    fn recurrent(&self, source: RecurrentSource) -> Result<Self::Recurrent>;
     /// Packs a table.
     fn table(&self, source: TableSource<'_>) -> Result<Self::Table>;
     /// Prepares the rows `ids` of `table` (all of them if `None`) as the output projection of some rows.
@@ -322,6 +305,21 @@ pub trait Ops {
         stream: &mut Residual<'w, Self>,
         norm: Option<&'w Self::Norm>,
     );
+    /// A recurrent layer over each sequence, whose rows its segment has as query rows. `input` is the projected input,
+    /// `[rows, directions · gates · hidden_size]`; `state`, `[sequences, vectors · directions · hidden_size]`, is what is
+    /// remembered of each before its first row, and then after its last. The states after each row,
+    /// `[rows, directions · hidden_size]`.
+    #[cfg(feature = "recurrent")]
+    fn recur(
+        &mut self,
+        input: &Self::Tensor,
+        weights: &Self::Recurrent,
+        segments: &[AttentionSegment],
+        state: &mut Self::Tensor,
+    ) -> Self::Tensor;
+    /// The columns of `left`, then those of `right`, which has as many rows.
+    #[cfg(feature = "recurrent")]
+    fn beside(&mut self, left: &Self::Tensor, right: &Self::Tensor) -> Self::Tensor;
     /// One row of each sequence: `rows` are those of `hidden` that belong to each, `[sequences, columns]`. A sequence
     /// without rows is a row of zeros.
     fn pool(

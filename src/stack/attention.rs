@@ -6,6 +6,10 @@ use super::kv_cache::LayerState;
 use super::load::{Loader, Norms};
 use crate::error::{Error, Result};
 use crate::model::{AttentionSpec, QkvSpec, StackConfig};
+#[cfg(feature = "recurrent")]
+use crate::model::{Join, LinearSpec, ScoreSpec};
+#[cfg(feature = "recurrent")]
+use crate::ops::{ActivationQuant, LinearPart, Score, Weights};
 use crate::ops::{
     AttentionArgs, AttentionSegment, CacheKind, HeadArgs, Kept, KeysValues, Mask, Ops, Residual,
     View,
@@ -33,7 +37,7 @@ enum Projections<O: Ops> {
     Split { q: O::Linear, kv: O::Linear },
 }
 
-/// Scaled dot-product attention in several heads (Vaswani et al. 2017).
+/// Attention in several heads (Vaswani et al. 2017), its scores scaled dot products or additive.
 pub struct MultiHeadAttention<O: Ops> {
     projections: Projections<O>,
     out: Option<O::Linear>,
@@ -44,6 +48,11 @@ pub struct MultiHeadAttention<O: Ops> {
     /// Of each query head and each key head.
     head_norms: Option<(O::Norm, O::Norm)>,
     rotary: Option<Rc<O::Rotary>>,
+    /// The weights of additive scores, `[num_heads · head_dim]`.
+    #[cfg(feature = "recurrent")]
+    additive: Option<Vec<f32>>,
+    #[cfg(feature = "recurrent")]
+    join: Join,
     scale: f32,
     score_cap: Option<f32>,
     mask: Mask,
@@ -71,10 +80,22 @@ impl<O: Ops> MultiHeadAttention<O> {
         spec: &AttentionSpec,
         config: &StackConfig,
     ) -> Result<Self> {
-        let QkvSpec::Separate { q, k, v } = &spec.qkv else {
-            return Err(Error::Internal { what: "cross-attention with one matrix".to_owned() });
+        let projections = match &spec.qkv {
+            QkvSpec::Separate { q, k, v } => {
+                Projections::Split { q: load.linear(&[q])?, kv: load.linear(&[k, v])? }
+            }
+            #[cfg(feature = "recurrent")]
+            QkvSpec::Some { q, k, v } => {
+                let width = config.num_heads * config.head_dim;
+                Projections::Split {
+                    q: some_linear(load, &[q], width)?,
+                    kv: some_linear(load, &[k, v], width)?,
+                }
+            }
+            QkvSpec::Fused(_) => {
+                return Err(Error::Internal { what: "cross-attention with one matrix".to_owned() });
+            }
         };
-        let projections = Projections::Split { q: load.linear(&[q])?, kv: load.linear(&[k, v])? };
         Self::load(load, spec, config, projections, Mask::None)
     }
 
@@ -98,6 +119,15 @@ impl<O: Ops> MultiHeadAttention<O> {
                 .map(|(q, k)| Ok::<_, Error>((head_norm(q)?, head_norm(k)?)))
                 .transpose()?,
             rotary: spec.rotary.as_ref().map(|rotary| load.rotary(rotary)).transpose()?,
+            #[cfg(feature = "recurrent")]
+            additive: match &spec.score {
+                ScoreSpec::DotProduct => None,
+                ScoreSpec::Additive { weight } => {
+                    Some(load.vector(weight, config.num_heads * config.head_dim)?)
+                }
+            },
+            #[cfg(feature = "recurrent")]
+            join: spec.join,
             scale: spec.scale,
             score_cap: spec.score_cap,
             mask,
@@ -208,6 +238,8 @@ impl<O: Ops> MultiHeadAttention<O> {
         (kv, k_column): (KeysValues<'_, O::Tensor, O::Cache>, usize),
         lookup: Lookup<'_, O>,
     ) -> Result<HeadWeights<O>> {
+        #[cfg(feature = "recurrent")]
+        let additive = self.additive.as_ref().map(|weights| ops.upload(1, weights.len(), weights));
         let (context, weights) = ops.attention(&AttentionArgs {
             q: View { tensor: q, column: 0 },
             kv,
@@ -217,12 +249,20 @@ impl<O: Ops> MultiHeadAttention<O> {
             num_heads: self.num_heads,
             num_kv_heads: self.num_kv_heads,
             head_dim: self.head_dim,
+            #[cfg(feature = "recurrent")]
+            score: additive.as_ref().map_or(Score::DotProduct, Score::Additive),
             scale: self.scale,
             score_cap: self.score_cap,
             relative: lookup.relative,
             mask: self.mask,
             weights_of: lookup.weights_of,
         })?;
+        #[cfg(feature = "recurrent")]
+        if self.join == Join::Beside {
+            // The queries were made of the stream: no normalisation of it is pending.
+            stream.x = ops.beside(&stream.x, &context);
+            return Ok(weights);
+        }
         let after = self.norms.after.as_ref();
         match (&self.out, &self.norms.output) {
             (Some(out), None) => ops.project_out_residual(&context, out, stream, after),
@@ -239,4 +279,34 @@ impl<O: Ops> MultiHeadAttention<O> {
         }
         Ok(weights)
     }
+}
+
+/// Linear maps of the same input side by side; where there is none, the input itself, `width` wide.
+#[cfg(feature = "recurrent")]
+fn some_linear<O: Ops>(
+    load: &Loader<'_, O>,
+    specs: &[&Option<LinearSpec>],
+    width: usize,
+) -> Result<O::Linear> {
+    let mut in_features = width;
+    let mut parts = Vec::new();
+    for spec in specs {
+        parts.push(match spec {
+            Some(spec) => {
+                in_features = spec.in_features;
+                load.part(spec)?
+            }
+            // A product with it is exact.
+            None => LinearPart {
+                name: "identity".to_owned(),
+                out_features: width,
+                weights: Weights::F32(
+                    (0..width * width).map(|i| f32::from(u8::from(i % (width + 1) == 0))).collect(),
+                ),
+                bias: None,
+                activation: ActivationQuant::None,
+            },
+        });
+    }
+    load.ops().linear(in_features, parts)
 }

@@ -5,6 +5,8 @@ use super::attention::{HeadWeights, Lookup, MultiHeadAttention};
 use super::kv_cache::LayerState;
 use super::load::Loader;
 use super::mlp::Mlp;
+#[cfg(feature = "recurrent")]
+use super::recurrent::Recurrent;
 use super::recurrent::Ssru;
 use crate::error::Result;
 use crate::model::{BlockSpec, MixerSpec, StackConfig};
@@ -16,6 +18,9 @@ pub enum Mixer<O: Ops> {
     SelfAttention(MultiHeadAttention<O>),
     /// A recurrent state.
     Ssru(Ssru<O>),
+    /// Gated recurrent units.
+    #[cfg(feature = "recurrent")]
+    Recurrent(Recurrent<O>),
 }
 
 /// Mixer, cross-attention where there is an encoder, feed-forward; each added to the residual stream.
@@ -57,6 +62,8 @@ impl<O: Ops> Block<O> {
                 Mixer::SelfAttention(MultiHeadAttention::load_self(load, attention, config)?)
             }
             MixerSpec::Ssru(ssru) => Mixer::Ssru(Ssru::load(load, ssru, config)?),
+            #[cfg(feature = "recurrent")]
+            MixerSpec::Recurrent(layer) => Mixer::Recurrent(Recurrent::load(load, layer)?),
         };
         let cross = spec.cross_attention.as_ref();
         Ok(Self {
@@ -73,6 +80,17 @@ impl<O: Ops> Block<O> {
         match &self.mixer {
             Mixer::SelfAttention(attention) => attention.empty_cache(ops, kind, rows),
             Mixer::Ssru(ssru) => ssru.empty_state(ops, rows),
+            #[cfg(feature = "recurrent")]
+            Mixer::Recurrent(layer) => layer.empty_state(ops, rows),
+        }
+    }
+
+    /// What the mixer remembers of `rows` sequences before it reads them whole, if it remembers anything then.
+    #[cfg(feature = "recurrent")]
+    pub fn state_of_whole(&self, ops: &mut O, rows: usize) -> Option<LayerState<O>> {
+        match &self.mixer {
+            Mixer::Recurrent(layer) => Some(layer.empty_state(ops, rows)),
+            Mixer::SelfAttention(_) | Mixer::Ssru(_) => None,
         }
     }
 
@@ -107,6 +125,11 @@ impl<O: Ops> Block<O> {
             }
             Mixer::Ssru(ssru) => {
                 ssru.forward(ops, stream, input.state)?;
+                None
+            }
+            #[cfg(feature = "recurrent")]
+            Mixer::Recurrent(layer) => {
+                layer.forward(ops, stream, input.segments, input.state)?;
                 None
             }
         };

@@ -37,7 +37,7 @@ impl<O: Ops> Decoder<O> {
         let output_table = if output.table == stack.embedding {
             Rc::clone(&table)
         } else {
-            Rc::new(load.output_table(output, hidden_size)?)
+            Rc::new(load.output_table(output)?)
         };
         let bias =
             output.bias.as_deref().map(|bias| load.vector(bias, output.vocab_size)).transpose()?;

@@ -18,12 +18,21 @@ pub struct Encoded<O: Ops> {
     blocks: Vec<Vec<O::Tensor>>,
     /// Whether a batch is needed; the place of another is taken by the next that comes.
     needed: Vec<bool>,
+    /// Of each batch, what the encoder's mixers remember after its sources, for a decoder that begins with it: the first
+    /// row of each source, and of each block `[sources, vectors · directions · hidden_size]`.
+    #[cfg(feature = "recurrent")]
+    states: Vec<(Vec<usize>, Vec<O::Tensor>)>,
 }
 
 impl<O: Ops> Encoded<O> {
     /// No batch, for a decoder of `num_layers` blocks.
     pub fn new(num_layers: usize) -> Self {
-        Self { blocks: (0..num_layers).map(|_| Vec::new()).collect(), needed: Vec::new() }
+        Self {
+            blocks: (0..num_layers).map(|_| Vec::new()).collect(),
+            needed: Vec::new(),
+            #[cfg(feature = "recurrent")]
+            states: Vec::new(),
+        }
     }
 
     /// Adds a batch, one tensor a block; gives its index.
@@ -50,10 +59,33 @@ impl<O: Ops> Encoded<O> {
                 continue;
             }
             *was_needed = false;
+            #[cfg(feature = "recurrent")]
+            if let Some(states) = self.states.get_mut(batch) {
+                *states = Default::default();
+            }
             for kv in self.blocks.iter_mut().filter_map(|batches| batches.get_mut(batch)) {
                 *kv = ops.zeros(0, 0);
             }
         }
+    }
+
+    /// Notes what the encoder remembers after the sources of a batch, whose first rows are `starts`.
+    #[cfg(feature = "recurrent")]
+    pub(super) fn remember(&mut self, batch: usize, starts: Vec<usize>, layers: Vec<O::Tensor>) {
+        if self.states.len() <= batch {
+            self.states.resize_with(batch + 1, Default::default);
+        }
+        if let Some(states) = self.states.get_mut(batch) {
+            *states = (starts, layers);
+        }
+    }
+
+    /// What the encoder remembers after a source: of each block a tensor, and its row there.
+    #[cfg(feature = "recurrent")]
+    pub(super) fn remembered(&self, source: &SourceRows) -> Option<(&[O::Tensor], usize)> {
+        let (starts, layers) = self.states.get(source.batch)?;
+        let row = starts.iter().position(|start| *start == source.rows.start)?;
+        Some((layers, row))
     }
 
     /// Of each block, the tensors of all batches.

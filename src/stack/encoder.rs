@@ -139,7 +139,7 @@ impl<O: Ops> Head<O> {
             let table = if output.table == stack.embedding {
                 table
             } else {
-                own = Rc::new(load.output_table(output, stack.config.hidden_size)?);
+                own = Rc::new(load.output_table(output)?);
                 &own
             };
             let bias = output.bias.as_deref();

@@ -3,6 +3,8 @@
 use super::attention::HeadWeights;
 use super::encoded::{Encoded, SourceRows};
 use super::kv_cache::DecoderState;
+#[cfg(feature = "recurrent")]
+use super::kv_cache::LayerState;
 use super::load::{Loader, Precision};
 use super::transformer::{DecoderInput, StepTokens, Transformer};
 use super::watch::Watch;
@@ -10,6 +12,8 @@ use crate::error::Result;
 use crate::formats::TensorFile;
 use crate::model::{EncoderDecoderSpec, SpecialTokens};
 use crate::ops::{ActivationQuant, CacheKind, Ops};
+#[cfg(feature = "recurrent")]
+use crate::{error::Error, model::FirstState};
 use std::rc::Rc;
 
 /// A loaded encoder–decoder model.
@@ -21,6 +25,8 @@ pub struct EncoderDecoder<O: Ops> {
     output_activation: ActivationQuant,
     special: SpecialTokens,
     alignment: (usize, usize),
+    #[cfg(feature = "recurrent")]
+    first_state: FirstState,
     vocab_size: usize,
 }
 
@@ -55,7 +61,7 @@ impl<O: Ops> EncoderDecoder<O> {
         let output_table = if output.table == spec.decoder.embedding {
             Rc::clone(&target)
         } else {
-            Rc::new(load.output_table(output, spec.decoder.config.hidden_size)?)
+            Rc::new(load.output_table(output)?)
         };
         let output_bias =
             output.bias.as_deref().map(|bias| load.vector(bias, output.vocab_size)).transpose()?;
@@ -67,6 +73,8 @@ impl<O: Ops> EncoderDecoder<O> {
             output_activation: load.output_activation(output)?,
             special: spec.special,
             alignment: spec.alignment,
+            #[cfg(feature = "recurrent")]
+            first_state: spec.first_state,
             vocab_size: output.vocab_size,
         })
     }
@@ -93,14 +101,65 @@ impl<O: Ops> EncoderDecoder<O> {
         encoded: &mut Encoded<O>,
         sources: &[&[u32]],
     ) -> Result<Vec<SourceRows>> {
-        let (output, rows) = self.encoder.encode(ops, sources)?;
+        let mut encoding = self.encoder.begin(ops, sources)?;
+        while self.encoder.advance(ops, &mut encoding, None)? {}
+        #[cfg(feature = "recurrent")]
+        let states = std::mem::take(&mut encoding.states);
+        let (output, rows) = self.encoder.end(ops, encoding);
         let batch = encoded.add(self.decoder.project_cross(ops, &output)?);
+        #[cfg(feature = "recurrent")]
+        if self.first_state == FirstState::Encoder {
+            let states = states.into_iter().filter_map(|state| match state {
+                Some(LayerState::Recurrent(state)) => Some(state),
+                _ => None,
+            });
+            let starts = rows.iter().map(|rows| rows.start).collect();
+            encoded.remember(batch, starts, states.collect());
+        }
         Ok(rows.into_iter().map(|rows| SourceRows { batch, rows }).collect())
     }
 
     /// A decoder that has seen nothing, for `rows` hypotheses.
     pub fn start(&self, ops: &mut O, rows: usize) -> DecoderState<O> {
         self.decoder.empty_state(ops, CacheKind::Short, rows)
+    }
+
+    /// A decoder that has seen nothing, for a hypothesis of each of `sources`: what it remembers at first is what the model
+    /// says, nothing or what the encoder does.
+    ///
+    /// # Errors
+    /// [`Error::Internal`] for a source that was not encoded, and for an encoder and a decoder whose states differ.
+    #[cfg(feature = "recurrent")]
+    pub fn start_at(
+        &self,
+        ops: &mut O,
+        encoded: &Encoded<O>,
+        sources: &[SourceRows],
+    ) -> Result<DecoderState<O>> {
+        if self.first_state == FirstState::Zero {
+            return Ok(self.start(ops, sources.len()));
+        }
+        let mut state = self.start(ops, 0);
+        for source in sources {
+            let Some((layers, row)) = encoded.remembered(source) else {
+                return Err(Error::Internal { what: format!("{source:?} was not encoded") });
+            };
+            for (index, layer) in state.layers.iter_mut().enumerate() {
+                match (layer, layers.get(index)) {
+                    (LayerState::Recurrent(to), Some(from))
+                        if ops.shape(to).1 == ops.shape(from).1 =>
+                    {
+                        ops.append_row(to, from, row, 0);
+                    }
+                    _ => {
+                        let what = format!("layer {index} cannot begin with the encoder's state");
+                        return Err(Error::Internal { what });
+                    }
+                }
+            }
+            state.past_len.push(0);
+        }
+        Ok(state)
     }
 
     /// Moves every hypothesis one token on; `sources[row]` is its source in `encoded`.

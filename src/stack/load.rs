@@ -87,7 +87,8 @@ impl<'a, O: Ops> Loader<'a, O> {
         self.ops.linear(in_features, parts)
     }
 
-    fn part(&self, spec: &LinearSpec) -> Result<LinearPart<'a>> {
+    /// One of several linear maps of the same input.
+    pub(super) fn part(&self, spec: &LinearSpec) -> Result<LinearPart<'a>> {
         let shape = match spec.layout {
             MatrixLayout::InOut => [spec.in_features, spec.out_features],
             MatrixLayout::OutIn => [spec.out_features, spec.in_features],
@@ -241,8 +242,8 @@ impl<'a, O: Ops> Loader<'a, O> {
     }
 
     /// An output projection that is not tied to an embedding table.
-    pub fn output_table(&self, spec: &OutputSpec, columns: usize) -> Result<O::Table> {
-        let (name, rows) = (&spec.table, spec.vocab_size);
+    pub fn output_table(&self, spec: &OutputSpec) -> Result<O::Table> {
+        let (name, rows, columns) = (&spec.table, spec.vocab_size, spec.in_features);
         let shape = match spec.layout {
             MatrixLayout::InOut => [columns, rows],
             MatrixLayout::OutIn => [rows, columns],

@@ -2,7 +2,7 @@
 
 use super::load::{Loader, Norms};
 use crate::error::{Error, Result};
-use crate::model::{ActivationKind, MlpSpec, StackConfig};
+use crate::model::{ActivationKind, Join, MlpSpec, StackConfig};
 use crate::ops::{Activation, Ops, Residual};
 
 /// The device's name of a non-linearity.
@@ -19,33 +19,29 @@ pub(super) fn activation(kind: ActivationKind) -> Activation {
 /// The position-wise feed-forward network (Vaswani et al. 2017), of any depth.
 pub struct Mlp<O: Ops> {
     is_gated: bool,
-    first: Vec<O::Linear>, // all but the last; with a gate, the first has the gate's columns before its own
-    last: O::Linear,
+    layers: Vec<O::Linear>, // with a gate, the first has the gate's columns before its own
     norms: Norms<O>,
     activation: Activation,
+    join: Join,
 }
 
 impl<O: Ops> Mlp<O> {
     /// Loads its weights.
     pub fn load(load: &Loader<'_, O>, spec: &MlpSpec, config: &StackConfig) -> Result<Self> {
-        let (last, first) = spec
-            .layers
-            .split_last()
-            .ok_or_else(|| Error::Internal { what: "a feed-forward of no layer".to_owned() })?;
-        if spec.gate.is_some() && first.is_empty() {
+        if spec.gate.is_some() && spec.layers.len() < 2 {
             return Err(Error::Internal { what: "a gate without what it lets through".to_owned() });
         }
         let gated = |layer, index| match &spec.gate {
             Some(gate) if index == 0 => load.linear(&[gate, layer]),
             _ => load.linear(&[layer]),
         };
-        let first = first.iter().enumerate().map(|(index, layer)| gated(layer, index));
+        let layers = spec.layers.iter().enumerate().map(|(index, layer)| gated(layer, index));
         Ok(Self {
             is_gated: spec.gate.is_some(),
-            first: first.collect::<Result<_>>()?,
-            last: load.linear(&[last])?,
+            layers: layers.collect::<Result<_>>()?,
             norms: load.norms(&spec.norms, config)?,
             activation: activation(config.activation),
+            join: spec.join,
         })
     }
 
@@ -54,14 +50,19 @@ impl<O: Ops> Mlp<O> {
         self.norms.after.as_ref()
     }
 
-    /// Adds its result to the stream.
+    /// Adds its result to the stream, or puts it in its place. One of no map does nothing.
     pub fn forward<'w>(&'w self, ops: &mut O, stream: &mut Residual<'w, O>) {
         let (before, after) = (self.norms.before.as_ref(), self.norms.after.as_ref());
-        let mut layers = self.first.iter();
+        let Some((last, first)) = self.layers.split_last() else { return };
+        let mut layers = first.iter();
         let Some(entry) = layers.next() else {
             // One map alone: no activation.
-            let mapped = ops.project_qkv(stream, before, &self.last, None);
-            return ops.add_residual(&mapped, stream, after);
+            let mapped = ops.project_qkv(stream, before, last, None);
+            return match self.join {
+                #[cfg(feature = "recurrent")]
+                Join::Replace => *stream = Residual { x: mapped, pending_norm: after },
+                _ => ops.add_residual(&mapped, stream, after),
+            };
         };
         let mut hidden = if self.is_gated {
             ops.mlp_in_gated(stream, before, entry, self.activation)
@@ -72,9 +73,9 @@ impl<O: Ops> Mlp<O> {
             hidden = ops.mlp_middle(&hidden, layer, self.activation);
         }
         let Some(norm) = &self.norms.output else {
-            return ops.mlp_out_residual(&hidden, &self.last, stream, after);
+            return ops.mlp_out_residual(&hidden, last, stream, after);
         };
-        let mut output = ops.project(&hidden, &self.last);
+        let mut output = ops.project(&hidden, last);
         ops.normalize(&mut output, norm);
         ops.add_residual(&output, stream, after);
     }

@@ -1,9 +1,13 @@
-//! Recurrent mixers: one state vector instead of keys and values of every token before.
+//! Recurrent mixers: a state instead of keys and values of every token before.
 
 use super::kv_cache::LayerState;
 use super::load::{Loader, Norms};
 use crate::error::{Error, Result};
+#[cfg(feature = "recurrent")]
+use crate::model::{RecurrentKind, RecurrentSpec};
 use crate::model::{SsruSpec, StackConfig};
+#[cfg(feature = "recurrent")]
+use crate::ops::{AttentionSegment, Cell, RecurrentSource};
 use crate::ops::{Ops, Residual};
 
 /// Simple recurrent unit with relu (Kim et al. 2019).
@@ -52,6 +56,62 @@ impl<O: Ops> Ssru<O> {
         let mut output = Residual { x: ops.zeros(rows, width), pending_norm: None };
         ops.ssru_residual(&projected, state, &mut output, None);
         ops.project_out_residual(&output.x, out, stream, after);
+        Ok(())
+    }
+}
+
+/// A recurrent layer of gated units, in one direction or both ([`RecurrentKind`]). Its output takes the place of the stream.
+#[cfg(feature = "recurrent")]
+pub struct Recurrent<O: Ops> {
+    input: O::Linear, // [in_features → directions · gates · hidden_size]
+    layer: O::Recurrent,
+    state_width: usize,
+}
+
+#[cfg(feature = "recurrent")]
+impl<O: Ops> Recurrent<O> {
+    /// Loads its weights.
+    pub fn load(load: &Loader<'_, O>, spec: &RecurrentSpec) -> Result<Self> {
+        let inputs: Vec<_> = spec.directions.iter().map(|one| &one.input).collect();
+        let hidden_size = spec.hidden_size;
+        let gates = spec.kind.gates() * hidden_size;
+        let direction = |one: &crate::model::DirectionSpec| {
+            let bias = one.state.bias.as_deref();
+            let bias = bias.map(|bias| load.vector(bias, gates)).transpose()?;
+            let weights = load.floats(&one.state.weight, &[gates, hidden_size])?;
+            Ok((weights, bias.unwrap_or_else(|| vec![0.0; gates])))
+        };
+        let cell = match spec.kind {
+            RecurrentKind::Gru => Cell::Gru,
+            RecurrentKind::Lstm => Cell::Lstm,
+        };
+        let directions = spec.directions.iter().map(direction).collect::<Result<Vec<_>>>()?;
+        Ok(Self {
+            input: load.linear(&inputs)?,
+            state_width: cell.vectors() * directions.len() * hidden_size,
+            layer: load.ops().recurrent(RecurrentSource { cell, hidden_size, directions })?,
+        })
+    }
+
+    /// The state before the first token: zeros, `[rows, vectors · directions · hidden_size]`.
+    pub fn empty_state(&self, ops: &mut O, rows: usize) -> LayerState<O> {
+        LayerState::Recurrent(ops.zeros(rows, self.state_width))
+    }
+
+    /// Reads the rows of each sequence, whose state moves on. The last direction reads backwards.
+    pub fn forward<'w>(
+        &'w self,
+        ops: &mut O,
+        stream: &mut Residual<'w, O>,
+        segments: &[AttentionSegment],
+        state: Option<&mut LayerState<O>>,
+    ) -> Result<()> {
+        let Some(LayerState::Recurrent(state)) = state else {
+            return Err(Error::Internal { what: "a recurrent mixer without its state".to_owned() });
+        };
+        let input = ops.project_qkv(stream, None, &self.input, None);
+        let x = ops.recur(&input, &self.layer, segments, state);
+        *stream = Residual { x, pending_norm: None };
         Ok(())
     }
 }

@@ -4,6 +4,8 @@ use super::block::{Block, BlockInput};
 use super::embeddings::PositionTable;
 use super::encoded::SourceRows;
 use super::kv_cache::DecoderState;
+#[cfg(feature = "recurrent")]
+use super::kv_cache::LayerState;
 use super::load::Loader;
 use super::relative::RelativeTable;
 use super::watch::Watch;
@@ -35,6 +37,9 @@ pub struct Encoding<O: Ops> {
     rows: Vec<Range<usize>>,
     segments: Vec<AttentionSegment>,
     positions: Vec<usize>,
+    /// Of each block whose mixer remembers what it has read, a row a sequence.
+    #[cfg(feature = "recurrent")]
+    pub(super) states: Vec<Option<LayerState<O>>>,
     next_block: usize,
 }
 
@@ -158,6 +163,11 @@ impl<O: Ops> Transformer<O> {
             relative: self.relative.as_ref().map(|table| table.rows(ops, longest)),
             x,
             segments: rows.iter().map(segment).collect(),
+            #[cfg(feature = "recurrent")]
+            states: {
+                let blocks = self.blocks.iter();
+                blocks.map(|block| block.state_of_whole(ops, rows.len())).collect()
+            },
             rows,
             positions,
             next_block: 0,
@@ -176,11 +186,15 @@ impl<O: Ops> Transformer<O> {
         let Some(block) = self.blocks.get(index) else { return Ok(false) };
         let x = std::mem::replace(&mut encoding.x, ops.zeros(0, 0));
         let mut stream = Residual { x, pending_norm: self.pending_norm(index) };
+        #[cfg(feature = "recurrent")]
+        let state = encoding.states.get_mut(index).and_then(Option::as_mut);
+        #[cfg(not(feature = "recurrent"))]
+        let state = None;
         let input = BlockInput {
             segments: &encoding.segments,
             positions: &encoding.positions,
             relative: encoding.relative.as_ref(),
-            state: None,
+            state,
             cross: None,
             weights_of: watch.as_ref().map_or([&[]; 2], |watch| watch.heads(index)),
         };

@@ -4,6 +4,8 @@
 pub mod encoding;
 pub mod text_generation;
 pub mod translation;
+#[cfg(feature = "encoder")]
+pub mod transliteration;
 
 /// Rows with which everything is rehearsed on a GPU: one of each kind for which products have kernels of their own, up to
 /// the longest text that is encoded at once.

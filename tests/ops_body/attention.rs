@@ -4,7 +4,9 @@ use super::{FLOAT_TOLERANCE, Random, Run, as_kept, assert_close, read, run_all};
 use multihead::backend::cpu::lanes::Native;
 use multihead::backend::cpu::{Cpu, Tensor, cache::Cache};
 use multihead::ops::attention::{check, reference};
-use multihead::ops::{AttentionArgs, AttentionSegment, CacheKind, KeysValues, Mask, Ops, View};
+use multihead::ops::{
+    AttentionArgs, AttentionSegment, CacheKind, KeysValues, Mask, Ops, Score, View,
+};
 
 /// An attention call whose queries, keys and values lie side by side in wider tensors.
 pub(super) struct Attend {
@@ -44,6 +46,7 @@ impl Attend {
             num_heads: self.num_heads,
             num_kv_heads: self.num_kv_heads,
             head_dim: self.head_dim,
+            score: Score::DotProduct,
             scale: 1.0 / (self.head_dim as f32).sqrt(),
             score_cap: self.score_cap,
             relative,

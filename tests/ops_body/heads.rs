@@ -4,7 +4,7 @@ use super::{FLOAT_TOLERANCE, Random, Run, assert_close, read, run_all};
 use multihead::ops::{
     Activation, ActivationQuant, AttentionArgs, AttentionSegment, CacheKind, HeadArgs, Kept,
     KeysValues, LinearPart, Mask, NormKind, NormSource, Ops, Residual, RotaryPairs, RotarySource,
-    View, Weights, activation, attention, norm, rotary,
+    Score, View, Weights, activation, attention, norm, rotary,
 };
 
 /// A projection by the identity, so that what goes in is what the heads get.
@@ -180,6 +180,7 @@ impl Remembering<'_> {
             num_heads: self.num_heads,
             num_kv_heads: self.num_kv_heads,
             head_dim: self.head_dim,
+            score: Score::DotProduct,
             scale: 0.5,
             score_cap: None,
             relative: None,

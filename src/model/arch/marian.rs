@@ -3,14 +3,14 @@
 //! Names and defaults follow the files: an option that an older file lacks has the value Marian gives it.
 
 use super::marian_options::{
-    MAX_DEPTH, Process, depth, has_sigmoid_gelu, integer, invalid, parse_process, required,
+    MAX_DEPTH, Process, depth, has_sigmoid_gelu, integer, invalid, linear, parse_process, required,
     tied_layer,
 };
 use crate::error::{Error, Result};
 use crate::formats::{marian::MarianFile, marian_config::MarianConfig};
 use crate::model::{
-    ActivationKind, AttentionSpec, BlockSpec, EncoderDecoderSpec, LinearSpec, MatrixLayout,
-    MixerKind, MixerSpec, MlpSpec, NormKind, NormSpec, OutputSpec, Positions, QkvSpec,
+    ActivationKind, AttentionSpec, BlockSpec, EncoderDecoderSpec, Join, LinearSpec, MatrixLayout,
+    MixerKind, MixerSpec, MlpSpec, NormKind, NormSpec, OutputSpec, Positions, QkvSpec, ScoreSpec,
     SpecialTokens, SsruSpec, StackConfig, StackSpec, SublayerNorms,
 };
 
@@ -30,6 +30,8 @@ pub fn describe(file: &MarianFile) -> Result<EncoderDecoderSpec> {
         output: embeddings.output,
         special: SpecialTokens { end: 0, unknown: 1 },
         alignment: (alignment_layer, 0),
+        #[cfg(feature = "recurrent")]
+        first_state: crate::model::FirstState::Zero,
     })
 }
 
@@ -254,6 +256,8 @@ impl<'a> Options<'a> {
             norms: self.norms(&norm, &norm),
             head_norms: None,
             rotary: None,
+            score: ScoreSpec::DotProduct,
+            join: Join::Add,
             scale: 1.0 / libm::sqrtf((self.hidden_size / self.num_heads) as f32),
             score_cap: None,
             window: None,
@@ -274,7 +278,7 @@ impl<'a> Options<'a> {
                 linear(&format!("{name}_W{number}"), bias, width(index), width(number))
             })
             .collect();
-        MlpSpec { gate: None, layers, norms: self.norms(&norm, &norm) }
+        MlpSpec { gate: None, layers, norms: self.norms(&norm, &norm), join: Join::Add }
     }
 
     fn square(&self, weight: &str, bias: Option<String>) -> LinearSpec {
@@ -375,24 +379,9 @@ impl Embeddings {
             // The selected rows of the output matrix have no name of their own when Marian measures them.
             activation_multiplier: vec!["none_QuantMultA".to_owned(), format!("{name}_QuantMultA")],
             vocab_size: target.rows,
+            in_features: options.hidden_size,
             cap: None,
         };
         Ok(Self { source, target, output })
-    }
-}
-
-fn linear(
-    weight: &str,
-    bias: Option<String>,
-    in_features: usize,
-    out_features: usize,
-) -> LinearSpec {
-    LinearSpec {
-        weight: weight.to_owned(),
-        bias,
-        activation_multiplier: vec![format!("{weight}_QuantMultA")],
-        in_features,
-        out_features,
-        layout: MatrixLayout::InOut,
     }
 }

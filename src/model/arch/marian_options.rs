@@ -2,6 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::formats::marian_config::MarianConfig;
+use crate::model::{LinearSpec, MatrixLayout};
 
 /// No public model comes near; a larger figure is a damaged file.
 pub(super) const MAX_DEPTH: u64 = 1024;
@@ -91,4 +92,21 @@ pub(super) fn integer(
 
 pub(super) fn invalid(file: &str, what: String) -> Error {
     Error::Format { file: file.to_owned(), offset: None, what }
+}
+
+/// A linear map as it lies in these files.
+pub(super) fn linear(
+    weight: &str,
+    bias: Option<String>,
+    in_features: usize,
+    out_features: usize,
+) -> LinearSpec {
+    LinearSpec {
+        weight: weight.to_owned(),
+        bias,
+        activation_multiplier: vec![format!("{weight}_QuantMultA")],
+        in_features,
+        out_features,
+        layout: MatrixLayout::InOut,
+    }
 }

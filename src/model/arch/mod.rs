@@ -4,5 +4,7 @@
 pub mod encoders;
 mod families;
 pub mod gguf;
+#[cfg(feature = "encoder")]
+pub mod letters;
 pub mod marian;
 mod marian_options;

@@ -2,6 +2,8 @@
 
 use super::tiles::{dot_fours, mix_tile};
 use super::{AttentionArgs, KeysValues, Mask, check};
+#[cfg(feature = "recurrent")]
+use super::{Score, additive};
 use crate::backend::cpu::cache::{Cache, Head, PAGED};
 use crate::backend::cpu::lanes::Lanes;
 use crate::backend::cpu::math;
@@ -170,6 +172,7 @@ impl Query<'_> {
         scores.clear();
         scores.resize(R * heads * fours, [f32::NEG_INFINITY; 4]);
         match R {
+            _ if self.is_additive() => self.score_additive::<L, R>(scores, tile),
             1 => self.score::<L>(scores, tile),
             _ => self.score_rows::<L, R>(scores, tile),
         }
@@ -202,6 +205,14 @@ impl Query<'_> {
         {
             *score += addend;
         }
+    }
+
+    /// Whether scores are additive. What has no such models does not look.
+    fn is_additive(&self) -> bool {
+        #[cfg(feature = "recurrent")]
+        return matches!(self.args.score, Score::Additive(_));
+        #[cfg(not(feature = "recurrent"))]
+        false
     }
 
     /// Heads of the queries that look at the same keys.
@@ -270,6 +281,31 @@ impl Query<'_> {
                 }
             }
         }
+    }
+
+    /// `scores[head, j] = (Σ_d w[head, d] · tanh(q[head, d] + k[j, d])) · scale` of `R` rows.
+    fn score_additive<L: Lanes, const R: usize>(&self, scores: &mut [[f32; 4]], tile: &mut [f32]) {
+        #[cfg(feature = "recurrent")]
+        if let Score::Additive(weights) = self.args.score {
+            let (args, heads) = (self.args, self.args.num_heads);
+            let (q, head_dim) = (&args.q, args.head_dim);
+            for (index, scores) in
+                scores.chunks_exact_mut(self.keys.len().div_ceil(4).max(1)).enumerate()
+            {
+                let (row, head) = (self.row + index / heads, index % heads);
+                let start = row * q.tensor.columns() + q.column + head * head_dim;
+                let query = &q.tensor.values()[start..][..head_dim];
+                let weights = &weights.values()[head * head_dim..][..head_dim];
+                for (key, to) in self.keys.clone().zip(scores.as_flattened_mut()) {
+                    let kv_head = head / self.heads_each();
+                    let key = std::iter::once(key);
+                    let [key] = self.heads::<L, 1>(key, args.k_column, kv_head, tile);
+                    *to = args.scale * additive::score::<L>(query, key, weights);
+                }
+            }
+        }
+        #[cfg(not(feature = "recurrent"))]
+        let _ = (scores, tile);
     }
 
     /// `context[head, d] = Σ_j probs[head, j] · v[j, d]`, in the order of j.

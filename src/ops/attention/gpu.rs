@@ -85,6 +85,10 @@ impl Gpu {
         if args.head_dim > MAX_HEAD_DIM {
             return Err(mismatch("attention on the GPU", MAX_HEAD_DIM, args.head_dim));
         }
+        #[cfg(feature = "recurrent")]
+        if let super::Score::Additive(weights) = args.score {
+            return Ok(self.attend_additive(args, weights, longest));
+        }
         let q = args.q.tensor;
         let y = self.stale(q.rows(), args.num_heads * args.head_dim);
         let asked = args.weights_of.len();
@@ -173,7 +177,7 @@ impl Gpu {
 }
 
 /// The struct of `arguments.wgsl`; there are `words` of rows.
-fn uniforms(
+pub(super) fn uniforms(
     args: &Arguments<'_>,
     kv: &Tensor,
     words: usize,

@@ -178,6 +178,8 @@ mod tests {
             num_heads: 1,
             num_kv_heads: 1,
             head_dim: 1,
+            #[cfg(feature = "recurrent")]
+            score: crate::ops::Score::DotProduct,
             scale: 1.0,
             score_cap: None,
             relative: None,

@@ -1,8 +1,13 @@
-//! Scaled dot-product attention, softmax(q·kᵀ/√d)·v in several heads (Vaswani et al. 2017): arguments, checks, reference.
+//! Attention, softmax(score(q, k))·v in several heads: arguments, checks, reference. Scores are q·kᵀ/√d (Vaswani et al. 2017)
+//! or additive (Bahdanau et al. 2015).
 
+#[cfg(feature = "recurrent")]
+mod additive;
 pub mod cpu;
 #[cfg(feature = "gpu")]
 pub mod gpu;
+#[cfg(all(feature = "gpu", feature = "recurrent"))]
+pub mod gpu_additive;
 #[cfg(feature = "gpu")]
 mod gpu_plan;
 mod tiles;
@@ -98,6 +103,16 @@ pub struct Kept<'a, C> {
     pub column: usize,
 }
 
+/// What makes a score of a query and a key.
+#[cfg(feature = "recurrent")]
+#[derive(Debug, Clone, Copy)]
+pub enum Score<'a, T> {
+    /// `Σ_d q[d] · k[d]` (Luong et al. 2015, Vaswani et al. 2017).
+    DotProduct,
+    /// `Σ_d w[d] · tanh(q[d] + k[d])` (Bahdanau et al. 2015), with w in a row, `[1, num_heads · head_dim]`.
+    Additive(&'a T),
+}
+
 /// Arguments of one attention call over a ragged batch.
 #[derive(Debug)]
 pub struct AttentionArgs<'a, T, C> {
@@ -117,6 +132,9 @@ pub struct AttentionArgs<'a, T, C> {
     pub num_kv_heads: usize,
     /// Width of a head.
     pub head_dim: usize,
+    /// What makes a score of a query and a key.
+    #[cfg(feature = "recurrent")]
+    pub score: Score<'a, T>,
     /// Factor of the scores, usually 1/√head_dim.
     pub scale: f32,
     /// Scores become `cap · tanh(score / cap)` before the mask, which bounds them (Gemma Team 2024).
@@ -191,6 +209,10 @@ pub fn check<T, C>(
             return Err(mismatch("relative positions", [heads, 2 * needed - 1], [rows, columns]));
         }
     }
+    #[cfg(feature = "recurrent")]
+    if let Score::Additive(weights) = args.score {
+        fits(shape(weights), 0, heads, 1)?;
+    }
     fits(shape(args.q.tensor), args.q.column, heads, next_row)?;
     let (query_rows, _) = shape(args.q.tensor);
     if query_rows != next_row {
@@ -199,7 +221,7 @@ pub fn check<T, C>(
     Ok(longest)
 }
 
-/// For every query row and head: `scores[j] = scale · Σ_d q[d] · k[j, d] + relative[j − i]`, capped, over the visible keys j,
+/// For every query row and head: `scores[j] = scale · Σ_d q[d] · k[j, d] + relative[j − i]` ([`Score`] has the other sum), capped, over the visible keys j,
 /// `probs = softmax(scores)`, `y[d] = Σ_j probs[j] · v[j, d]`, in double precision; and the probs of the heads asked
 /// for. `values` gives the values and the number of columns of a tensor; caches are tensors here.
 pub fn reference<T>(
@@ -224,8 +246,14 @@ pub fn reference<T>(
                 let v0 = args.v_column + kv_head * args.head_dim;
                 let mut scores = Vec::new();
                 for (j, key) in segment.kv_rows.clone().enumerate() {
-                    let products = (0..args.head_dim)
-                        .map(|d| at(args.q.tensor, row, q0 + d) * at(kv, key, k0 + d));
+                    let products = (0..args.head_dim).map(|d| {
+                        let (q, k) = (at(args.q.tensor, row, q0 + d), at(kv, key, k0 + d));
+                        #[cfg(feature = "recurrent")]
+                        if let Score::Additive(weights) = args.score {
+                            return at(weights, 0, head * args.head_dim + d) * libm::tanh(q + k);
+                        }
+                        q * k
+                    });
                     let visible = args.mask.visible(segment.past_len + i, j);
                     let relative = args.relative.map_or(0.0, |relative| {
                         let (_, columns) = values(relative);

@@ -5,8 +5,29 @@ pub mod cpu;
 pub mod gpu;
 
 use super::linear::mismatch;
-use super::{NormKind, NormSource};
 use crate::error::Result;
+
+/// What a normalisation divides by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NormKind {
+    /// `√(variance + eps)`, after the mean was taken off (Ba et al. 2016).
+    Layer,
+    /// `√(mean square + eps)` (Zhang and Sennrich 2019).
+    Rms,
+}
+
+/// Normalisation of each row, then `· scale + bias`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NormSource {
+    /// What it divides by.
+    pub kind: NormKind,
+    /// `[hidden_size]`.
+    pub scale: Vec<f32>,
+    /// `[hidden_size]`; absent in models trained without.
+    pub bias: Option<Vec<f32>>,
+    /// Added to what the root is taken of.
+    pub eps: f32,
+}
 
 /// Checks the lengths of a normalisation's vectors.
 pub fn check(source: &NormSource) -> Result<()> {

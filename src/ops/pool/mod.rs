@@ -4,8 +4,19 @@ pub mod cpu;
 #[cfg(feature = "gpu")]
 pub mod gpu;
 
-use super::Pooling;
 use std::ops::Range;
+
+/// How one row is made of all rows of a sequence.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Pooling {
+    /// Their mean.
+    #[default]
+    Mean,
+    /// The first of them.
+    First,
+    /// The greatest value of each column.
+    Max,
+}
 
 /// `y[s]` of the rows `rows[s]` of `hidden`, `[rows, columns]`: their mean, in double precision, the first, or the greatest
 /// value of each column; zeros without rows.

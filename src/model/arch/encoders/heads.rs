@@ -78,6 +78,7 @@ impl Description<'_> {
             bias: Some(if has(bias) || !has(other) { bias } else { other }.to_owned()),
             activation_multiplier: Vec::new(),
             vocab_size: stack.vocab_size,
+            in_features: self.hidden_size,
             cap: None,
         };
         HeadSpec { rows: HeadRows::Every, layers: vec![dense], output: Some(output) }

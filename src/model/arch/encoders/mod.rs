@@ -7,9 +7,9 @@ use crate::error::{Error, Result};
 use crate::formats::safetensors::SafetensorsFolder;
 use crate::formats::{Config, DType, TensorFile};
 use crate::model::{
-    ActivationKind, AttentionSpec, BlockSpec, EncoderSpec, LinearSpec, MatrixLayout, MixerKind,
-    MixerSpec, MlpSpec, NormKind, NormSpec, Positions, QkvSpec, RelativePositions, StackConfig,
-    StackSpec, SublayerNorms,
+    ActivationKind, AttentionSpec, BlockSpec, EncoderSpec, Join, LinearSpec, MatrixLayout,
+    MixerKind, MixerSpec, MlpSpec, NormKind, NormSpec, Positions, QkvSpec, RelativePositions,
+    ScoreSpec, StackConfig, StackSpec, SublayerNorms,
 };
 use families::{Family, family};
 use std::collections::BTreeSet;
@@ -185,6 +185,8 @@ impl<'a> Description<'a> {
                 norms: after(names.attention_norm),
                 head_norms: None,
                 rotary: None,
+                score: ScoreSpec::DotProduct,
+                join: Join::Add,
                 scale: 1.0 / libm::sqrtf((hidden / self.num_heads) as f32),
                 score_cap: None,
                 window: None,
@@ -194,6 +196,7 @@ impl<'a> Description<'a> {
                 gate: None,
                 layers: vec![linear(up, hidden, intermediate), linear(down, intermediate, hidden)],
                 norms: after(names.mlp_norm),
+                join: Join::Add,
             },
         }
     }

@@ -1,0 +1,139 @@
+//! Beam search over probabilities, as the models' authors have it: a hypothesis is worth the product of the probabilities of
+//! its symbols, whatever its length, and the search ends when as many have ended as go on.
+
+/// Less likely symbols are not looked at.
+const LEAST: f64 = 1e-8;
+
+/// A target under way, or one that has ended.
+#[derive(Debug, Clone)]
+pub struct Hypothesis {
+    /// Its symbols, the start included.
+    pub ids: Vec<u32>,
+    /// Product of their probabilities.
+    pub probability: f64,
+    /// Attention weights of each symbol but the start, one after the other.
+    pub weights: Vec<f32>,
+    /// The hypothesis of the step before that it continues.
+    pub parent: usize,
+}
+
+/// Hypotheses of one source.
+pub struct Beam {
+    size: usize,
+    end: u32,
+    max_length: usize,
+    /// Steps that were taken.
+    steps: usize,
+    /// Those that go on, the likeliest first.
+    pub live: Vec<Hypothesis>,
+    ended: Vec<Hypothesis>,
+}
+
+impl Beam {
+    /// One hypothesis, which has its start only.
+    pub fn new(size: usize, start: u32, end: u32, max_length: usize) -> Self {
+        let first =
+            Hypothesis { ids: vec![start], probability: 1.0, weights: Vec::new(), parent: 0 };
+        Self { size, end, max_length, steps: 0, live: vec![first], ended: Vec::new() }
+    }
+
+    /// Whether there is no further step.
+    pub fn is_done(&self) -> bool {
+        self.steps == self.max_length || self.live.is_empty() || self.ended.len() >= self.size
+    }
+
+    /// Takes a step: `logits`, `[live, symbols]`, and `weights`, `[live, source symbols]`, are of the live hypotheses.
+    pub fn step(&mut self, logits: &[f32], weights: &[f32]) {
+        let rows = self.live.len().max(1);
+        let symbols = (logits.len() / rows).max(1);
+        let keys = weights.len() / rows;
+        let mut next = Vec::new();
+        for (parent, (hypothesis, logits)) in
+            self.live.iter().zip(logits.chunks_exact(symbols)).enumerate()
+        {
+            let probabilities = softmax(logits);
+            let mut order: Vec<usize> = (0..symbols).collect();
+            let worth = |id: &usize| probabilities.get(*id).copied().unwrap_or(0.0);
+            order.sort_by(|a, b| worth(a).total_cmp(&worth(b)));
+            for id in order.split_off(symbols.saturating_sub(self.size)) {
+                let probability = worth(&id);
+                if probability <= LEAST {
+                    continue;
+                }
+                let mut longer = hypothesis.clone();
+                longer.ids.push(id as u32);
+                longer.probability *= probability;
+                let own = weights.get(parent * keys..(parent + 1) * keys);
+                longer.weights.extend_from_slice(own.unwrap_or_default());
+                longer.parent = parent;
+                let has_ended = id as u32 == self.end || longer.ids.len() >= self.max_length;
+                if has_ended { &mut self.ended } else { &mut next }.push(longer);
+            }
+        }
+        likeliest_first(&mut next);
+        next.truncate(self.size);
+        self.live = next;
+        self.steps += 1;
+    }
+
+    /// All hypotheses, the likeliest first: also those that would have gone on, as the search may end before they do.
+    pub fn finish(self) -> Vec<Hypothesis> {
+        let mut all = self.ended;
+        all.extend(self.live);
+        likeliest_first(&mut all);
+        all
+    }
+}
+
+/// Equal ones keep their order.
+fn likeliest_first(hypotheses: &mut [Hypothesis]) {
+    hypotheses.sort_by(|a, b| b.probability.total_cmp(&a.probability));
+}
+
+/// `exp(x) / Σ exp(x)`.
+pub fn softmax(logits: &[f32]) -> Vec<f64> {
+    let greatest = logits.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    let exps: Vec<f64> =
+        logits.iter().map(|logit| libm::exp(f64::from(logit - greatest))).collect();
+    let total: f64 = exps.iter().sum();
+    exps.into_iter().map(|exp| exp / total).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Logits of these probabilities.
+    fn logits(rows: &[[f32; 3]]) -> Vec<f32> {
+        rows.iter().flatten().map(|p| libm::logf(*p)).collect()
+    }
+
+    #[test]
+    fn probabilities_are_multiplied_and_what_goes_on_counts_too() {
+        // Symbols: 0, 1, and 2, which ends. Two hypotheses.
+        let mut beam = Beam::new(2, 0, 2, 5);
+        beam.step(&logits(&[[0.5, 0.3, 0.2]]), &[1.0, 0.0]);
+        let live: Vec<_> = beam.live.iter().map(|one| one.ids.clone()).collect();
+        assert_eq!(live, [[0, 0], [0, 1]]);
+        beam.step(&logits(&[[0.6, 0.1, 0.3], [0.1, 0.2, 0.7]]), &[0.0, 1.0, 0.5, 0.5]);
+        // 0.5 · 0.6 goes on, 0.3 · 0.7 and 0.5 · 0.3 have ended: that is all.
+        assert!(beam.is_done());
+        let all = beam.finish();
+        let ids: Vec<_> = all.iter().map(|one| one.ids.clone()).collect();
+        assert_eq!(ids, [vec![0, 0, 0], vec![0, 1, 2], vec![0, 0, 2], vec![0, 1, 1]]);
+        for (one, want) in all.iter().zip([0.3, 0.21, 0.15, 0.06]) {
+            assert!((one.probability - want).abs() < 1e-6, "{one:?}");
+        }
+        assert_eq!(all[1].weights, [1.0, 0.0, 0.5, 0.5]);
+    }
+
+    #[test]
+    fn the_longest_target_ends_as_it_is() {
+        let mut beam = Beam::new(1, 0, 2, 3);
+        beam.step(&logits(&[[0.9, 0.05, 0.05]]), &[]);
+        assert!(!beam.is_done());
+        beam.step(&logits(&[[0.9, 0.05, 0.05]]), &[]);
+        assert!(beam.is_done());
+        assert_eq!(beam.finish()[0].ids, [0, 0, 0]);
+    }
+}
