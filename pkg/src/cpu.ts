@@ -2,7 +2,7 @@
 
 export { configure } from './configure.js';
 export { MultiheadError, type ErrorCode } from './errors.js';
-export { classify, embed, fillMask, tagTokens } from './embed.js';
+export { classify, embed, fillMask, tagTokens, transliterate } from './embed.js';
 export { Embedder } from './embedder.js';
 export { generate, generateStreaming } from './generate.js';
 export { LanguageModel } from './language-model.js';
@@ -16,4 +16,4 @@ export { memoryUsage, models, unload } from './models.js';
 export { translate, warmup } from './translate.js';
 export { Translator } from './translator.js';
 export type * from './types.js';
-export { installPolyfill, LanguageDetector, translateElement, transliterate } from './unbuilt.js';
+export { installPolyfill, LanguageDetector, translateElement } from './unbuilt.js';

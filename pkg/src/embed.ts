@@ -1,4 +1,4 @@
-// embed(), classify(), tagTokens(), fillMask(): one call to an encoder. The model stays loaded for the next call, until
+// embed(), classify(), tagTokens(), fillMask(), transliterate(): one call to a model that reads whole texts. The model stays loaded for the next call, until
 // unload().
 
 import { encoding } from './embedder.js';
@@ -9,6 +9,8 @@ import type {
   EncoderCallOptions,
   MaskFill,
   TaggedTokens,
+  Transliteration,
+  TransliterateOptions,
 } from './types.js';
 
 export function embed(
@@ -48,4 +50,15 @@ export async function fillMask(
   options: EncoderCallOptions & { topK?: number } = {},
 ): Promise<MaskFill> {
   return (await encoding()).filled(text, options);
+}
+
+/**
+ * A word of Latin letters in another script, by default Khmer (`en-km-translit`), with what else may be meant and what each
+ * letter that is written looked at.
+ */
+export async function transliterate(
+  text: string,
+  options: TransliterateOptions = {},
+): Promise<Transliteration> {
+  return (await encoding()).transliterated(text, options);
 }

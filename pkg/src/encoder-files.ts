@@ -64,6 +64,26 @@ export function encoderFiles<File extends Named>(id: string, files: readonly Fil
   return [...chosen].map(([name, file]) => (file.name === name ? file : { ...file, name }));
 }
 
+/** The files of a model over letters, which has no tokenizer: its symbols are in its config.json. */
+export function lettersFiles<File extends Named>(id: string, files: readonly File[]): File[] {
+  const there = inFolder(files);
+  const needed = ['config.json', WEIGHTS].map((name) => [name, there.get(name)] as const);
+  const missing = needed.filter(([, file]) => file === undefined).map(([name]) => name);
+  if (missing.length > 0) {
+    throw new MultiheadError(
+      `${id}: a model over letters is config.json and ${WEIGHTS}; missing: ${names(missing)}; there: ${names([...there.keys()])}`,
+      {
+        code: 'model-unsupported',
+        option: 'model',
+        ...(missing[0] === undefined ? {} : { file: missing[0] }),
+      },
+    );
+  }
+  return needed.flatMap(([name, file]) =>
+    file === undefined ? [] : [file.name === name ? file : { ...file, name }],
+  );
+}
+
 function isBeside(path: string): boolean {
   return (BESIDE as readonly string[]).includes(path);
 }

@@ -3,9 +3,9 @@
 import type { EncoderGlue } from './encoder-modules.js';
 import { unknownTo, type AnswerOf, type Host, type ModelRequest, type Run, type Work } from './host.js';
 import type { Instance } from './instance.js';
-import type { Ask, EncoderInfo, HeadMessage, PoolingMessage } from './protocol.js';
+import type { Ask, BeamMessage, EncoderInfo, HeadMessage, PoolingMessage } from './protocol.js';
 import type { Wasm } from './serve.js';
-import type { Classification, MaskFill, TaggedTokens, Token } from './types.js';
+import type { Classification, MaskFill, TaggedTokens, Token, Transliteration } from './types.js';
 
 /** What the wasm module offers for encoders. */
 export interface WasmEncoderModel {
@@ -15,6 +15,13 @@ export interface WasmEncoderModel {
   classify(text: string, options: HeadMessage): WasmEncoderJob<Classification>;
   tagTokens(text: string, options: HeadMessage): WasmEncoderJob<TaggedTokens>;
   fillMask(text: string, options: HeadMessage): WasmEncoderJob<MaskFill>;
+  free(): void;
+}
+
+/** What it offers for models over letters. */
+export interface WasmLettersModel {
+  readonly info: EncoderInfo & { precision: string };
+  transliterate(text: string, options: BeamMessage): WasmEncoderJob<Transliteration>;
   free(): void;
 }
 
@@ -68,7 +75,42 @@ export class EncoderHost implements Host {
   }
 }
 
-function runOf<Answer extends AnswerOf<Asked['kind']>>(
+/** The worker's side of a model over letters. */
+export class LettersHost implements Host {
+  readonly #model: WasmLettersModel;
+
+  constructor(model: WasmLettersModel) {
+    this.#model = model;
+  }
+
+  get info(): Host['info'] {
+    const { precision: _, ...encoder } = this.#model.info;
+    return { precision: 'float32', encoder };
+  }
+
+  take(request: ModelRequest): Work {
+    if (request.kind !== 'transliterate') throw unknownTo('a model over letters', request);
+    const { text, options } = request;
+    return {
+      lane: 0,
+      begin: () =>
+        runOf(this.#model.transliterate(text, options), ({ candidates }) =>
+          candidates.map(({ alignment }) => alignment.weights.buffer),
+        ),
+    };
+  }
+
+  free(): void {
+    this.#model.free();
+  }
+}
+
+/** Whether the files are a model's over letters: encoders have a tokenizer. */
+export function isOfLetters(files: object): boolean {
+  return 'config.json' in files && !('tokenizer.json' in files);
+}
+
+function runOf<Answer extends AnswerOf<Asked['kind'] | 'transliterate'>>(
   job: WasmEncoderJob<Answer>,
   transfer: (answer: Answer) => ArrayBuffer[] = () => [],
 ): Run {
@@ -93,6 +135,9 @@ function runOf<Answer extends AnswerOf<Asked['kind']>>(
 
 /** What a worker of encoders offers. */
 export function understanding({ memory, script, computes }: Instance<EncoderGlue>): Wasm {
-  const open: Wasm['open'] = (files, options) => new EncoderHost(new script.EncoderModel(files, options));
+  const open: Wasm['open'] = (files, options) =>
+    isOfLetters(files)
+      ? new LettersHost(new script.LettersModel(files, options))
+      : new EncoderHost(new script.EncoderModel(files, options));
   return { memory, computes, open };
 }

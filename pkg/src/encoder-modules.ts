@@ -3,11 +3,12 @@
 import * as relaxed from '../wasm/multihead_encoder_relaxed.js';
 import * as simd128 from '../wasm/multihead_encoder_simd128.js';
 import * as threads from '../wasm/multihead_encoder_threads.js';
-import type { WasmEncoderModel } from './encoder-host.js';
+import type { WasmEncoderModel, WasmLettersModel } from './encoder-host.js';
 import type { Glue, Modules } from './modules.js';
 
 export interface EncoderGlue extends Glue {
   readonly EncoderModel: new (files: object, options: object) => WasmEncoderModel;
+  readonly LettersModel: new (files: object, options: object) => WasmLettersModel;
 }
 
 export const ENCODER_MODULES: Modules<EncoderGlue> = {

@@ -2,7 +2,7 @@
 
 import { invalid, shown, tell } from './errors.js';
 import { checkText, MODEL_OPTIONS, reading } from './options.js';
-import type { HeadMessage, PoolingMessage } from './protocol.js';
+import type { BeamMessage, HeadMessage, PoolingMessage } from './protocol.js';
 import type { EmbedOptions, EmbedProgress } from './types.js';
 
 const POOLING = ['pooling', 'normalize', 'tooLong'] as const;
@@ -13,6 +13,10 @@ export const CREATE = [...MODEL_OPTIONS, ...POOLING];
 export const EMBED = [...CREATE, 'onProgress'];
 export const TAG = [...MODEL_OPTIONS, 'tooLong'];
 export const HEAD = [...TAG, 'topK'];
+export const BEAM = [...MODEL_OPTIONS, 'beamSize', 'candidates'];
+
+/** Most hypotheses of a search. */
+const WIDEST = 64;
 
 /** What other libraries can ask for, and what comes nearest here. */
 const OTHER_POOLINGS: Readonly<Record<string, string>> = {
@@ -44,6 +48,23 @@ export function headOf({ topK, tooLong }: HeadMessage): HeadMessage {
     throw invalid('topK', `a whole number above 0 expected, got ${shown(topK)}`);
   }
   return { ...(topK === undefined ? {} : { topK }), ...tooLongOf(tooLong) };
+}
+
+/** Picks how a transliteration is searched for out of `options`. */
+export function beamOf({ beamSize, candidates }: BeamMessage): BeamMessage {
+  for (const [name, value, most] of [
+    ['beamSize', beamSize, WIDEST],
+    ['candidates', candidates, Number.MAX_SAFE_INTEGER],
+  ] as const) {
+    if (value !== undefined && (!Number.isSafeInteger(value) || value < 1 || value > most)) {
+      const limit = most === WIDEST ? `from 1 to ${WIDEST}` : 'above 0';
+      throw invalid(name, `a whole number ${limit} expected, got ${shown(value)}`);
+    }
+  }
+  return {
+    ...(beamSize === undefined ? {} : { beamSize }),
+    ...(candidates === undefined ? {} : { candidates }),
+  };
 }
 
 function tooLongOf(tooLong: PoolingMessage['tooLong']): Pick<PoolingMessage, 'tooLong'> {

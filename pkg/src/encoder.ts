@@ -26,6 +26,7 @@ const TASKS: Readonly<Record<EncoderTask, readonly [call: string, head: string]>
   classify: ['classify()', 'a head for labels of texts (…ForSequenceClassification)'],
   tag: ['tagTokens()', 'a head for labels of tokens (…ForTokenClassification)'],
   fill: ['fillMask()', 'a head for masked tokens (…ForMaskedLM)'],
+  transliterate: ['transliterate()', 'a model over letters'],
 };
 
 export class Encoder {

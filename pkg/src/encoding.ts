@@ -2,8 +2,8 @@
 
 import { abortable } from './abort.js';
 import { checkTask, embedAll, Encoder, factsOf, onlyOf, textOrTexts, vectorsOf } from './encoder.js';
-import { encoderFiles } from './encoder-files.js';
-import { CREATE, EMBED, HEAD, headOf, poolingOf, reporting, TAG } from './encoder-options.js';
+import { encoderFiles, lettersFiles } from './encoder-files.js';
+import { BEAM, beamOf, CREATE, EMBED, HEAD, headOf, poolingOf, reporting, TAG } from './encoder-options.js';
 import { invalid, MultiheadError } from './errors.js';
 import { find } from './find.js';
 import { KIND_NAMES, kindOf, KIND_USES, wrongKind } from './kinds.js';
@@ -24,16 +24,34 @@ import type {
   ModelOptions,
   ModelSource,
   TaggedTokens,
+  Transliteration,
+  TransliterateOptions,
 } from './types.js';
 
 type Vector = Float32Array<ArrayBuffer>;
 
 /** The model of embed() and Embedder where none is named. */
 const DEFAULT_MODEL = 'all-minilm-l6-v2';
+/** That of transliterate(). */
+const DEFAULT_LETTERS = 'en-km-translit';
 
 /** The encoder that `model` names, with the files that it is loaded from. */
 async function findEncoder(model: ModelSource): Promise<FoundModel> {
   return asEncoder(await find(model, 'encoder'));
+}
+
+/** The model over letters that `model` names. */
+async function findLetters(model: ModelSource): Promise<FoundModel> {
+  const found = await find(model, 'encoder');
+  const { id, files } = found;
+  const kind = kindOf(files);
+  if (kind !== 'encoder') {
+    throw wrongKind(`${id} is ${KIND_NAMES[kind]}, and transliterates nothing. Use ${KIND_USES[kind]}`);
+  }
+  if (files.some(({ name }) => name.endsWith('tokenizer.json'))) {
+    throw wrongKind(`${id} is ${KIND_NAMES.encoder}, and transliterates nothing. Use ${KIND_USES.encoder}`);
+  }
+  return { ...found, files: lettersFiles(id, files) };
 }
 
 /** The model with an encoder's files only; one of another kind is an error that says so. */
@@ -140,18 +158,35 @@ export async function filled(
   );
 }
 
+export async function transliterated(text: unknown, options: TransliterateOptions): Promise<Transliteration> {
+  const taken = read(options, BEAM, 'transliterate()');
+  const beam = beamOf(taken);
+  checkText(text);
+  return once(
+    'transliterate',
+    taken,
+    DEFAULT_LETTERS,
+    (shared) =>
+      shared.asked(taken.signal, ({ engine, number }) =>
+        engine.request('transliterate', { model: number, text, options: beam }, { signal: taken.signal }),
+      ),
+    findLetters,
+  );
+}
+
 /** One call to a model, which is kept for the next one; `otherwise`: the model where the options name none. */
 async function once<T>(
   task: EncoderTask,
   options: ModelOptions,
   otherwise: string | undefined,
   work: (shared: SharedModel, running: RunningModel) => Promise<T>,
+  finding: (model: ModelSource) => Promise<FoundModel> = findEncoder,
 ): Promise<T> {
   const { model = otherwise } = options;
   if (model === undefined) {
     throw invalid('model', 'name one that has the head for it: only embed() has a model by default');
   }
-  const { shared, running } = await used(options, () => findEncoder(model));
+  const { shared, running } = await used(options, () => finding(model));
   try {
     checkTask(shared.found.id, factsOf(running), task);
     shared.kept = true;

@@ -1,6 +1,6 @@
 // The worker's side of a GPU: models of all kinds, warmed up as they are loaded.
 
-import { EncoderHost } from './encoder-host.js';
+import { EncoderHost, isOfLetters, LettersHost } from './encoder-host.js';
 import type { GpuGlue, Warmed } from './gpu-module.js';
 import type { Host, Run } from './host.js';
 import type { Answer } from './protocol.js';
@@ -16,6 +16,10 @@ export async function onGpu(script: GpuGlue, memory: WebAssembly.Memory): Promis
     throw asLost(thrown);
   }
   const open: Wasm['open'] = (files, options) => {
+    if (isOfLetters(files)) {
+      const model = new script.LettersModel(files, options);
+      return warmed(new LettersHost(model), model);
+    }
     if ('config.json' in files) {
       const model = new script.EncoderModel(files, options);
       return warmed(new EncoderHost(model), model);

@@ -2,7 +2,7 @@
 
 import * as script from '../wasm/multihead_gpu_simd128.js';
 import type { EncoderGlue } from './encoder-modules.js';
-import type { WasmEncoderModel } from './encoder-host.js';
+import type { WasmEncoderModel, WasmLettersModel } from './encoder-host.js';
 import type { Glue } from './modules.js';
 import type { TextGlue } from './text-modules.js';
 import type { WasmTextModel } from './text-host.js';
@@ -17,6 +17,7 @@ export interface Warmed {
 
 export interface GpuGlue extends Glue, EncoderGlue, TextGlue, TranslationGlue {
   readonly EncoderModel: new (files: object, options: object) => WasmEncoderModel & Warmed;
+  readonly LettersModel: new (files: object, options: object) => WasmLettersModel & Warmed;
   readonly TextModel: new (files: object, options: object) => WasmTextModel & Warmed;
   readonly TranslationModel: new (files: object, options: object) => WasmTranslationModel & Warmed;
   /** Asks the browser for a GPU and tries it. Throws `{ code: 'gpu-unavailable', message }`. */

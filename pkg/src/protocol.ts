@@ -11,6 +11,7 @@ import type {
   TaggedTokens,
   Token,
   Translation,
+  Transliteration,
 } from './types.js';
 
 /** A file as the worker reads it: by ranges of a Blob, or from memory where there is no FileReaderSync. */
@@ -57,7 +58,7 @@ export interface TextInfo {
 }
 
 /** What an encoder can be asked for: its heads and, of every one, its vectors. */
-export type EncoderTask = 'embed' | 'classify' | 'tag' | 'fill';
+export type EncoderTask = 'embed' | 'classify' | 'tag' | 'fill' | 'transliterate';
 
 /** What the page has to know of an encoder. */
 export interface EncoderInfo {
@@ -82,6 +83,12 @@ export interface PoolingMessage {
 export interface HeadMessage {
   topK?: number;
   tooLong?: 'truncate' | 'error';
+}
+
+/** How a transliteration is searched for. */
+export interface BeamMessage {
+  beamSize?: number;
+  candidates?: number;
 }
 
 /** Vectors of texts, one under the other: [texts, dimensions]. */
@@ -167,6 +174,7 @@ export interface Requests {
   classify: { ask: { model: number; text: string; options: HeadMessage }; answer: Classification };
   tag: { ask: { model: number; text: string; options: HeadMessage }; answer: TaggedTokens };
   fill: { ask: { model: number; text: string; options: HeadMessage }; answer: MaskFill };
+  transliterate: { ask: { model: number; text: string; options: BeamMessage }; answer: Transliteration };
   unload: { ask: { model: number }; answer: undefined };
   memory: { ask: object; answer: Taken };
 }

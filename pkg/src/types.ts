@@ -256,9 +256,31 @@ export interface MaskFill {
   candidates: { token: Token; score: number; text: string }[];
   truncated: boolean;
 }
+/** Options of `transliterate()`. */
+export interface TransliterateOptions extends ModelOptions {
+  /** Hypotheses that go on at once, 1 to 64; 3 if nothing is said. */
+  beamSize?: number;
+  /** Most candidates that come; as many as `beamSize` if nothing is said. */
+  candidates?: number;
+}
+/** What a text may be in another script. */
 export interface Transliteration {
+  /** The likeliest candidate's; empty where the text has no letter that the model knows. */
   text: string;
-  candidates: { text: string; probability: number; alignment: AttentionWeights }[];
+  /** The likeliest first. */
+  candidates: TransliterationCandidate[];
+}
+export interface TransliterationCandidate {
+  text: string;
+  /** Product of the probabilities of all its symbols. */
+  probability: number;
+  /**
+   * What each written symbol looked at: [1, 1, queryLen, keyLen], of the one layer and head that `layers` and `heads` name.
+   * Queries are the written symbols, the last of them the end (with an empty range) where it was reached; keys are the
+   * text's symbols as the model saw it, those that pad it included (with an empty range): `en-km-translit` sees 25, and does
+   * not mask the padding. Rows sum to 1. Empty for a model without attention to its source.
+   */
+  alignment: AttentionWeights;
 }
 
 // ---- page

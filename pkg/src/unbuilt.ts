@@ -5,18 +5,9 @@ import type {
   Availability,
   CreateMonitor,
   Destroyable,
-  ModelOptions,
   PageTranslation,
   PageTranslationOptions,
-  Transliteration,
 } from './types.js';
-
-export async function transliterate(
-  _text: string,
-  _options?: ModelOptions & { beamSize?: number; candidates?: number },
-): Promise<Transliteration> {
-  throw notBuilt('transliterate()');
-}
 
 export async function translateElement(
   _root: Element | ShadowRoot | Document,

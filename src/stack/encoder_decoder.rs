@@ -84,6 +84,12 @@ impl<O: Ops> EncoderDecoder<O> {
         self.special
     }
 
+    /// Decoder layer and head whose cross-attention is the alignment.
+    #[cfg(feature = "recurrent")]
+    pub fn alignment(&self) -> (usize, usize) {
+        self.alignment
+    }
+
     /// Target tokens there are.
     pub fn vocab_size(&self) -> usize {
         self.vocab_size

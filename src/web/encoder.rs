@@ -35,18 +35,7 @@ impl EncoderModel {
     #[wasm_bindgen(constructor)]
     pub fn new(files: &JsValue, options: &JsValue) -> Result<Self, JsValue> {
         let options = task::LoadOptions { precision: load_precision(options)? };
-        if !files.is_object() {
-            return Err(invalid("model", "files by their paths expected"));
-        }
-        let mut all: Vec<(String, Box<dyn ByteSource>)> = Vec::new();
-        for path in Reflect::own_keys(files)?.iter() {
-            let path = path.as_string().unwrap_or_default();
-            if let Some(file) = file(files, &path)? {
-                all.push((path, file));
-            }
-        }
-        let folder = ModelFolder::new(all);
-        let model = task::EncodingModel::load(device()?, folder, options);
+        let model = task::EncodingModel::load(device()?, folder(files)?, options);
         Ok(Self {
             model: Rc::new(model.map_err(|error| to_js(&error))?),
             #[cfg(feature = "gpu")]
@@ -207,6 +196,21 @@ impl EncoderJob {
             Answer::Filled(answer) => filled(&answer, first),
         })
     }
+}
+
+/// Files by their path in a model's folder.
+pub(super) fn folder(files: &JsValue) -> Result<ModelFolder, JsValue> {
+    if !files.is_object() {
+        return Err(invalid("model", "files by their paths expected"));
+    }
+    let mut all: Vec<(String, Box<dyn ByteSource>)> = Vec::new();
+    for path in Reflect::own_keys(files)?.iter() {
+        let path = path.as_string().unwrap_or_default();
+        if let Some(file) = file(files, &path)? {
+            all.push((path, file));
+        }
+    }
+    Ok(ModelFolder::new(all))
 }
 
 fn embeddings(embedded: &Embedded, texts: &[String]) -> Object {

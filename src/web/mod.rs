@@ -11,6 +11,8 @@ mod encoder;
 mod error;
 #[cfg(feature = "gpu")]
 mod gpu;
+#[cfg(feature = "encoder")]
+mod letters;
 mod options;
 #[cfg(feature = "text")]
 mod text;
@@ -32,6 +34,8 @@ pub use blob_file::BlobFile;
 pub use encoder::{EncoderJob, EncoderModel};
 #[cfg(feature = "gpu")]
 pub use gpu::{gpu_bytes, start_gpu};
+#[cfg(feature = "encoder")]
+pub use letters::{LettersJob, LettersModel};
 #[cfg(feature = "text")]
 pub use text::{ScoreJob, TextJob, TextModel, TextSession};
 #[cfg(not(feature = "gpu"))]

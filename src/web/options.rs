@@ -190,7 +190,7 @@ pub fn generation_options(options: &JsValue) -> Result<GenerationOptions, JsValu
 }
 
 /// Calls `take` with each own property that is not undefined.
-fn each(
+pub(super) fn each(
     options: &JsValue,
     mut take: impl FnMut(&str, &JsValue) -> Result<(), JsValue>,
 ) -> Result<(), JsValue> {

@@ -263,7 +263,7 @@ test('damaged and wrong files, names and values are typed errors', async () => {
       await facts(multihead.translate('x', { ...pair, beamSize: 1.5 })),
       await facts(multihead.translate('x', { ...pair, html: true })),
       await facts(multihead.translate(/** @type {any} */ (7), pair)),
-      await facts(multihead.transliterate('x')),
+      await facts(multihead.transliterate('x', { beamSize: 0 })),
       await facts(multihead.classify('x')),
     ];
   });
@@ -277,7 +277,7 @@ test('damaged and wrong files, names and values are typed errors', async () => {
     ['MultiheadError', 'invalid-argument', 'beamSize'],
     ['NotSupportedError', '', ''],
     ['MultiheadError', 'invalid-argument', 'text'],
-    ['NotSupportedError', '', ''],
+    ['MultiheadError', 'invalid-argument', 'beamSize'],
     ['MultiheadError', 'invalid-argument', 'model'],
   ]);
 });

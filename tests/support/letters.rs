@@ -15,7 +15,7 @@ pub struct Forced {
     pub ids: Vec<u32>,
     /// Of all symbols after each.
     pub probabilities: Vec<Vec<f32>>,
-    /// What each step looked at.
+    /// What each step looked at, where that is to be compared.
     pub attention: Option<Vec<Vec<f32>>>,
 }
 
@@ -28,8 +28,9 @@ pub fn forced(model: &TransliterationModel<Cpu>, case: &Forced) -> (f32, f32) {
         assert_eq!(own.len(), reference.len(), "{}", case.word);
         own.iter().zip(&reference).map(|(a, b)| (a - b).abs()).fold(0.0, f32::max)
     };
-    let attention = case.attention.as_deref().unwrap_or_default();
-    (farthest(&own.probabilities, &case.probabilities), farthest(&own.alignment, attention))
+    let attention =
+        case.attention.as_deref().map_or(0.0, |attention| farthest(&own.alignment, attention));
+    (farthest(&own.probabilities, &case.probabilities), attention)
 }
 
 /// What a model makes of a text, every candidate.

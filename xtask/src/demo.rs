@@ -36,7 +36,7 @@ fn run(mut arguments: Arguments) -> Result<()> {
     }
     if builds {
         setup::set_up(&workspace, Purpose::Build)?;
-        let ids = ["en-pt", "pt-en", "smollm2-135m-instruct", "all-minilm-l6-v2"];
+        let ids = ["en-pt", "pt-en", "smollm2-135m-instruct", "all-minilm-l6-v2", "en-km-translit"];
         models::fetch(&workspace, &ids.map(str::to_owned))?;
         build::build(&workspace)?;
     }

@@ -68,6 +68,11 @@ impl<O: Ops + Clone> TransliterationModel<O> {
         Ok(Self { ops, network, output, source, target })
     }
 
+    /// Layer and head of the cross-attention that is shown as the alignment.
+    pub fn alignment(&self) -> [usize; 2] {
+        self.network.alignment().into()
+    }
+
     /// What is known of it.
     pub fn info(&self) -> TransliterationInfo {
         TransliterationInfo {
