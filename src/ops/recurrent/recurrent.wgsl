@@ -43,8 +43,8 @@ fn recur(
   let end = ranges[2u * sequence + 1u];
   let own = direction * GATES * hidden * (hidden + 1u);
   let h = sequence * width * (GATES - 2u) + direction * hidden;
-  for (var step = 0u; step < end - first; step++) {
-    let row = select(first + step, end - 1u - step, direction == 1u);
+  for (var place = 0u; place < end - first; place++) {
+    let row = select(first + place, end - 1u - place, direction == 1u);
     let x = row * width * GATES + direction * GATES * hidden;
     let to = row * width + direction * hidden;
     for (var i = lane; i < hidden; i += 64u) {
