@@ -12,13 +12,14 @@ import {
   MODEL,
   OURS,
   PACKAGES,
+  SETTINGS,
   VISIT_LIMIT,
   memoryLimit,
   referenceOf,
 } from './lib/encoders.js';
 import { openEngine, wasmBytes } from './lib/engines.js';
 import { floresLines } from './lib/lines.js';
-import { BUSY, deviceFacts, load, waitForQuiet } from './lib/machine.js';
+import { BUSY, deviceFacts, load, tell, waitForQuiet } from './lib/machine.js';
 import { agreement, comparisons, figuresOf, shortfalls } from './lib/sentence-figures.js';
 import { bytesOf, downloadSize } from './lib/served.js';
 import { median } from './lib/statistics.js';
@@ -29,8 +30,8 @@ const { values: options } = parseArgs({
     origin: { type: 'string' },
     flores: { type: 'string' },
     out: { type: 'string' },
-    lines: { type: 'string', default: '100' },
-    runs: { type: 'string', default: '3' },
+    lines: { type: 'string' },
+    runs: { type: 'string' },
     only: { type: 'string' },
     threads: { type: 'string', default: '1' },
     'wait-minutes': { type: 'string', default: '0' },
@@ -39,17 +40,23 @@ const { values: options } = parseArgs({
 });
 
 const PAGE = '/benches/page/embedding/';
-const runs = Number(options.runs);
 const threads = Number(options.threads);
 const wanted = options.only?.split(',');
 // The others' vectors are compared with the reference's.
 const every = CONTENDERS[options.device];
 if (every === undefined) throw new Error(`--device: one of ${Object.keys(CONTENDERS).join(', ')}`);
+const onGpu = options.device === 'webgpu';
+/** Where a sentence takes seconds, a second has few. */
+const digits = onGpu ? 3 : 1;
 const REFERENCE = referenceOf(every);
+const runs = Number(options.runs ?? SETTINGS[options.device].runs);
 const contenders = every.filter(
   (one) => one === REFERENCE || wanted === undefined || wanted.some((part) => one.name.includes(part)),
 );
-const lines = (await floresLines(options.flores, 'en')).slice(0, Number(options.lines));
+const lines = (await floresLines(options.flores, 'en')).slice(
+  0,
+  Number(options.lines ?? SETTINGS[options.device].lines),
+);
 
 let device;
 const result = await measureAll();
@@ -74,6 +81,7 @@ async function measureAll() {
         for (const { key, batch } of CALLS) {
           if (turn > 0) otherWork.push(await load(1000));
           const run = await measure(engine, batch);
+          tell(engine, turn, run.milliseconds, run.cpuSeconds);
           if (turn > 0) engine.runs[key].push(run);
         }
       }
@@ -113,7 +121,7 @@ async function measureAll() {
 
 async function open(contender) {
   const engine = await openEngine(
-    { origin: options.origin, path: PAGE, packages: PACKAGES },
+    { origin: options.origin, path: PAGE, packages: PACKAGES, device: options.device },
     contender,
     threads,
   );
@@ -146,7 +154,7 @@ function summary(engine, all) {
 /** Memory of our wasm beside its weights. */
 async function memoryOf(engines) {
   // On a GPU the weights are not in it.
-  const ours = engines.filter(({ side }) => side === 'multihead' && options.device === 'cpu');
+  const ours = engines.filter(({ side }) => side === 'multihead' && !onGpu);
   return Promise.all(
     ours.map(async ({ precision, wasmBytes: [loaded, atEnd] }) => {
       const weights = await bytesOf(options.origin, OURS[precision].weights);
@@ -173,7 +181,7 @@ async function visitOf(engines) {
 function printReport({ device: on, machine, settings, engines, compared, memory, visit }) {
   console.log(`\n${on.cpu}, ${on.cores} cores, ${on.browser}, ${on.system}`);
   console.log(
-    `${settings.model}, ${settings.sentences} sentences, threads: ${settings.threads}; ` +
+    `${settings.model}, ${settings.sentences} sentences, ${onGpu ? 'WebGPU' : `threads: ${settings.threads}`}; ` +
       `sentences a second, median of ${settings.runs} runs in turn (least, most)\n`,
   );
   const head = [
@@ -184,7 +192,10 @@ function printReport({ device: on, machine, settings, engines, compared, memory,
   ];
   const rows = engines.map((engine) => [
     `${engine.name} (${engine.version})`,
-    ...CALLS.flatMap(({ key }) => [range(engine[key].perSecond, 1), range(engine[key].perCpuSecond, 1)]),
+    ...CALLS.flatMap(({ key }) => [
+      range(engine[key].perSecond, digits),
+      range(engine[key].perCpuSecond, digits),
+    ]),
     `${engine.agrees.least.toFixed(5)} / ${engine.agrees.mean.toFixed(5)}`,
     engine.about,
   ]);

@@ -1,16 +1,17 @@
 // Prompt tokens and generated tokens a second of our package and its peers on one model, each in a page of its own, run
 // after run in turn.
 // node generation.js --origin http://localhost:PORT --flores FOLDER --out FILE.json [--threads 1,2] [--runs 5]
-//   [--only PART,OF,NAMES] [--wait-minutes 0]
+//   [--only PART,OF,NAMES] [--wait-minutes 0] [--device cpu|webgpu]
+// On WebGPU without a GPU it is Chromium's software: what it shows is who asks less of a device, and no speed of a GPU.
 
 import { mkdir, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
-import { CONTENDERS, OURS, PACKAGES, memoryLimit } from './lib/contenders.js';
-import { openEngine, wasmBytes } from './lib/engines.js';
+import { CONTENDERS, OURS, PACKAGES, SETTINGS, memoryLimit } from './lib/contenders.js';
+import { inTime, openEngine, wasmBytes } from './lib/engines.js';
 import { floresLines } from './lib/lines.js';
-import { BUSY, deviceFacts, load, waitForQuiet } from './lib/machine.js';
-import { bytesOf } from './lib/served.js';
+import { BUSY, deviceFacts, load, tell, waitForQuiet } from './lib/machine.js';
+import { bytesOf, packageVersion } from './lib/served.js';
 import { FIGURES, figuresOf, ratios } from './lib/token-figures.js';
 import { median } from './lib/statistics.js';
 import { megabytes, range, table } from './lib/table.js';
@@ -20,52 +21,63 @@ const { values: options } = parseArgs({
     origin: { type: 'string' },
     flores: { type: 'string' },
     out: { type: 'string' },
-    threads: { type: 'string', default: '1,2' },
-    runs: { type: 'string', default: '5' },
+    threads: { type: 'string' },
+    runs: { type: 'string' },
     only: { type: 'string' },
     'wait-minutes': { type: 'string', default: '0' },
+    device: { type: 'string', default: 'cpu' },
   },
 });
 
 const PAGE = '/benches/page/generation/';
-const PROMPT_TOKENS = 256;
-const NEW_TOKENS = 64;
-/** Lines of text that are put together for a prompt, which is cut to its length then. */
-const LINES_PER_PROMPT = 14;
-
-const runs = Number(options.runs);
+const every = CONTENDERS[options.device];
+if (every === undefined) throw new Error(`--device: one of ${Object.keys(CONTENDERS).join(', ')}`);
+const onGpu = options.device === 'webgpu';
+const {
+  promptTokens: PROMPT_TOKENS,
+  newTokens: NEW_TOKENS,
+  linesPerPrompt,
+  ...unsaid
+} = SETTINGS[options.device];
+const runs = Number(options.runs ?? unsaid.runs);
 const wanted = options.only?.split(',') ?? [''];
-const contenders = CONTENDERS.filter(({ name }) => wanted.some((part) => name.includes(part)));
+const contenders = every.filter(({ name }) => wanted.some((part) => name.includes(part)));
 if (contenders.length === 0) {
-  throw new Error(
-    `nobody is called ${options.only}; there are: ${CONTENDERS.map(({ name }) => name).join(', ')}`,
-  );
+  throw new Error(`nobody is called ${options.only}; there are: ${every.map(({ name }) => name).join(', ')}`);
 }
 
 let device;
 const prompts = await makePrompts(await floresLines(options.flores, 'en'));
 const passes = [];
-for (const threads of options.threads.split(',').map(Number)) passes.push(await measureAll(threads));
+for (const threads of (options.threads ?? unsaid.threads).split(',').map(Number)) {
+  passes.push(await measureAll(threads));
+}
 const result = {
   benchmark: 'generation',
   date: new Date().toISOString(),
   device,
-  settings: { promptTokens: PROMPT_TOKENS, newTokens: NEW_TOKENS, runs },
+  settings: { device: options.device, promptTokens: PROMPT_TOKENS, newTokens: NEW_TOKENS, runs },
   passes,
 };
 printReport(result);
 await mkdir(path.dirname(options.out), { recursive: true });
 await writeFile(options.out, `${JSON.stringify(result, undefined, 2)}\n`);
 console.log(`written: ${options.out}`);
+if (
+  passes.some(({ engines, failed }) => failed.length > 0 && engines.every(({ side }) => side === 'multihead'))
+) {
+  console.error('SHORT: no peer ran');
+  process.exitCode = 1;
+}
 
 /** One prompt to warm with and one for each run. No two begin with the same token: nobody has read the beginning of one
  * before. */
 async function makePrompts(lines) {
   const texts = [];
-  for (let at = 0; at + LINES_PER_PROMPT <= lines.length; at += LINES_PER_PROMPT) {
-    texts.push(lines.slice(at, at + LINES_PER_PROMPT).join(' '));
+  for (let at = 0; at + linesPerPrompt <= lines.length; at += linesPerPrompt) {
+    texts.push(lines.slice(at, at + linesPerPrompt).join(' '));
   }
-  const [ours] = CONTENDERS;
+  const [ours] = CONTENDERS.cpu;
   const { browser, page } = await open(ours, 1);
   try {
     const made = await page.evaluate((args) => globalThis.bench.prompts(...args), [texts, PROMPT_TOKENS]);
@@ -82,19 +94,41 @@ async function makePrompts(lines) {
 /** All contenders with so many threads. */
 async function measureAll(threads) {
   const otherWork = [await waitForQuiet(Number(options['wait-minutes']))];
-  const engines = [];
+  let engines = [];
+  const failed = [];
+  /** What one of the others cannot do on a GPU is told, and the rest go on; everything else ends the run. */
+  const dropping = async ({ name, side, version, browser }, act) => {
+    try {
+      return await act();
+    } catch (error) {
+      if (!onGpu || side === 'multihead') throw error;
+      const reason = error.message.split('\n    at ')[0].trim();
+      console.error(`${name} FAILED: ${reason}`);
+      failed.push({
+        name,
+        version: version ?? (await packageVersion(options.origin, PACKAGES[side])),
+        reason,
+      });
+      engines = engines.filter((engine) => engine.name !== name);
+      await browser?.close();
+    }
+  };
   try {
     for (const contender of contenders) {
       console.error(`${contender.name} loads, threads: ${threads}`);
-      engines.push(await open(contender, threads));
+      const engine = await dropping(contender, () => open(contender, threads));
+      if (engine !== undefined) engines.push(engine);
     }
     for (const [turn, prompt] of prompts.entries()) {
       for (const engine of engines) {
         if (turn > 0) otherWork.push(await load(1000));
-        const run = await measure(engine, prompt);
-        // The first run warms.
-        if (turn > 0) engine.runs.push(run);
-        else engine.wasmBytes.push(await wasmBytes(engine));
+        await dropping(engine, async () => {
+          const run = await measure(engine, prompt);
+          tell(engine, turn, run.promptMs + run.newMs, run.promptCpu + run.newCpu);
+          // The first run warms.
+          if (turn > 0) engine.runs.push(run);
+          else engine.wasmBytes.push(await wasmBytes(engine));
+        });
       }
     }
     for (const engine of engines) engine.wasmBytes.push(await wasmBytes(engine));
@@ -105,6 +139,7 @@ async function measureAll(threads) {
       crossOriginIsolated: isolated,
       machine: { otherWorkInCpus: busyCpus, most: Math.max(...otherWork), busy: busyCpus > BUSY },
       engines: engines.map(summary),
+      failed,
       memory: await memoryOf(engines),
     };
   } finally {
@@ -114,7 +149,7 @@ async function measureAll(threads) {
 
 async function open(contender, threads) {
   const opened = await openEngine(
-    { origin: options.origin, path: PAGE, packages: PACKAGES },
+    { origin: options.origin, path: PAGE, packages: PACKAGES, device: options.device },
     contender,
     threads,
   );
@@ -130,7 +165,10 @@ async function open(contender, threads) {
 async function measure(engine, prompt) {
   const before = await engine.cpuSeconds();
   engine.cpuAt = {};
-  const run = await engine.page.evaluate((args) => globalThis.bench.run(...args), [prompt, NEW_TOKENS]);
+  const run = await inTime(
+    engine.page.evaluate((args) => globalThis.bench.run(...args), [prompt, NEW_TOKENS]),
+    'a run',
+  );
   const after = await engine.cpuSeconds();
   const { promptTokens, newTokens, promptMs, newMs, timedTokens, text } = run;
   if (promptTokens !== PROMPT_TOKENS || newTokens !== NEW_TOKENS) {
@@ -147,7 +185,8 @@ function summary({ name, side, version, about, runs: all }) {
 /** Memory of our wasm beside what its model and text need. */
 async function memoryOf(engines) {
   const ours = engines.find(({ side }) => side === 'multihead');
-  if (ours === undefined) return undefined;
+  // On a GPU the weights are not in it.
+  if (ours === undefined || onGpu) return undefined;
   const [loaded, once, atEnd] = ours.wasmBytes;
   const file = await bytesOf(options.origin, OURS);
   return { file, loaded, once, atEnd, limit: memoryLimit(file, PROMPT_TOKENS + NEW_TOKENS) };
@@ -156,17 +195,20 @@ async function memoryOf(engines) {
 function printReport({ device: on, settings, passes: all }) {
   console.log(`\n${on.cpu}, ${on.cores} cores, ${on.browser}, ${on.system}`);
   console.log(
-    `SmolLM2-135M-Instruct, ${settings.promptTokens} tokens in, ${settings.newTokens} out, greedy, no GPU; ` +
-      `tokens a second, median of ${settings.runs} runs in turn (least, most)`,
+    `SmolLM2-135M-Instruct, ${settings.promptTokens} tokens in, ${settings.newTokens} out, greedy, ` +
+      `${onGpu ? 'WebGPU' : 'no GPU'}; tokens a second, median of ${settings.runs} runs in turn (least, most)`,
   );
   for (const pass of all) {
     const rows = pass.engines.map((engine) => [
       `${engine.name} (${engine.version})`,
-      ...FIGURES.map(({ key, digits }) => range(engine[key], digits)),
+      // Where a token takes seconds, a second has few.
+      ...FIGURES.map(({ key, digits }) => range(engine[key], onGpu ? 3 : digits)),
       engine.about,
     ]);
     const head = [`threads: ${pass.threads}`, ...FIGURES.map(({ head: words }) => words), ''];
     console.log(`\n${table([head, ...rows], [1, 2, 3, 4])}`);
+    for (const { name, version, reason } of pass.failed)
+      console.log(`FAILED: ${name} (${version}): ${reason}`);
     for (const line of ratios(pass.engines)) console.log(line);
     printMemory(pass.memory);
     if (pass.machine.busy) {

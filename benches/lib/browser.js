@@ -18,14 +18,14 @@ const FLAGS = [
 
 const executable = () => process.env.MULTIHEAD_CHROMIUM ?? '/usr/bin/chromium';
 
-/** Processes of pages, their workers included. */
-async function renderers(session) {
+/** The browser's processes: those of pages, their workers included, or all of them, the one of the GPU among them. */
+async function processes(session, which = 'pages') {
   const { processInfo } = await session.send('SystemInfo.getProcessInfo');
-  return processInfo.filter(({ type }) => type === 'renderer');
+  return processInfo.filter(({ type }) => which === 'all' || type === 'renderer');
 }
 
-async function usedSeconds(session) {
-  return (await renderers(session)).reduce((sum, { cpuTime }) => sum + cpuTime, 0);
+async function usedSeconds(session, which) {
+  return (await processes(session, which)).reduce((sum, { cpuTime }) => sum + cpuTime, 0);
 }
 
 /** A browser with one empty page. A `profile` folder keeps what a visit leaves; without one all is forgotten. */
@@ -44,7 +44,7 @@ export async function openContext(profile) {
     /** Bytes that pages' processes hold in memory (Linux). */
     async residentBytes() {
       let bytes = 0;
-      for (const { id } of await renderers(session)) {
+      for (const { id } of await processes(session)) {
         const status = await readFile(`/proc/${id}/status`, 'utf8');
         bytes += Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? Number.NaN) * 1024;
       }
@@ -54,10 +54,13 @@ export async function openContext(profile) {
   };
 }
 
-/** Starts the browser of `MULTIHEAD_CHROMIUM`, else Debian's, and opens a page of the benchmarks served at `origin`. */
-export async function openPage(origin, path = '/benches/page/') {
+/** Starts the browser of `MULTIHEAD_CHROMIUM`, else Debian's, and opens a page of the benchmarks served at `origin`.
+ * `counted`: whose CPU time is told, that of the 'pages' or of 'all' the browser's processes. */
+export async function openPage(origin, path = '/benches/page/', counted = 'pages') {
   const browser = await chromium.launch({ executablePath: executable(), args: FLAGS });
   const page = await browser.newPage();
+  // On a busy machine everything takes its time; what hangs is stopped elsewhere.
+  page.setDefaultTimeout(300_000);
   const requested = new Set();
   page.on('request', (request) => requested.add(new URL(request.url()).pathname));
   page.on('console', (message) => {
@@ -72,7 +75,7 @@ export async function openPage(origin, path = '/benches/page/') {
     page,
     /** Paths asked for so far, by the page and its workers. */
     requested,
-    /** CPU seconds that the page's process, its workers included, has used so far. */
-    cpuSeconds: () => usedSeconds(session),
+    /** CPU seconds that the page's process, its workers included, has used so far; or all processes. */
+    cpuSeconds: () => usedSeconds(session, counted),
   };
 }

@@ -9,6 +9,13 @@ const GGUF = {
 /** Positions that an engine is told to have room for: prompt, answer and some. */
 const CONTEXT = 1024;
 
+/** What is measured, by device: tokens in and out, lines of text that a prompt is cut from, and how often and with how many
+ * threads where the command does not say. Without a GPU a token of WebGPU takes seconds. */
+export const SETTINGS = {
+  cpu: { promptTokens: 256, newTokens: 64, linesPerPrompt: 14, runs: '5', threads: '1,2' },
+  webgpu: { promptTokens: 32, newTokens: 16, linesPerPrompt: 2, runs: '1', threads: '1' },
+};
+
 /** The file that our side runs. */
 export const OURS = GGUF.Q4_1;
 
@@ -18,30 +25,44 @@ export function memoryLimit(fileBytes, tokens) {
   return 1.25 * fileBytes + tokens * 30 * 2 * 3 * 64 * 4 + 16_000_000;
 }
 
-const wllama = (side, format) => ({
+const multihead = (device) => ({
+  name: 'multihead Q4_1',
+  side: 'multihead',
+  options: { file: OURS, context: CONTEXT, device },
+});
+
+const wllama = (side, format, device = 'cpu') => ({
   name: `${side} ${format}`,
   side,
-  options: { file: GGUF[format], context: CONTEXT },
+  options: { file: GGUF[format], context: CONTEXT, device },
 });
 
-const transformers = (build) => ({
-  name: `transformers q8, ${build} ONNX Runtime`,
+const transformers = (dtype, build, device = 'wasm') => ({
+  name: `transformers ${dtype}, ${build} ONNX Runtime`,
   side: 'transformers',
-  options: { base: '/peers/', name: 'smollm2-onnx', build },
+  options: { base: '/peers/', name: 'smollm2-onnx', dtype, build, device },
 });
 
-/** In the order of the table, ours first. `side`: a file of `page/generation/engines`. */
-export const CONTENDERS = [
-  { name: 'multihead Q4_1', side: 'multihead', options: { file: OURS, context: CONTEXT } },
-  wllama('wllama', 'Q8_0'),
-  wllama('wllama', 'Q4_0'),
-  wllama('wllama', 'Q4_1'),
-  wllama('wllama-newest', 'Q8_0'),
-  wllama('wllama-newest', 'Q4_0'),
-  wllama('wllama-newest', 'Q4_1'),
-  transformers('plain'),
-  transformers('default'),
-];
+/** By device, in the order of the table, ours first. `side`: a file of `page/generation/engines`. */
+export const CONTENDERS = {
+  cpu: [
+    multihead('cpu'),
+    wllama('wllama', 'Q8_0'),
+    wllama('wllama', 'Q4_0'),
+    wllama('wllama', 'Q4_1'),
+    wllama('wllama-newest', 'Q8_0'),
+    wllama('wllama-newest', 'Q4_0'),
+    wllama('wllama-newest', 'Q4_1'),
+    transformers('q8', 'plain'),
+    transformers('q8', 'default'),
+  ],
+  // The plain build, and wllama 2, have no WebGPU.
+  webgpu: [
+    multihead('webgpu'),
+    ...['q4', 'fp32', 'q8'].map((dtype) => transformers(dtype, 'default', 'webgpu')),
+    wllama('wllama-newest', 'Q4_1', 'webgpu'),
+  ],
+};
 
 /** Where each side's package.json is served. */
 export const PACKAGES = {

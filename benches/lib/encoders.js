@@ -9,6 +9,9 @@ export const OURS = {
   int8: { base: '/packed/', weights: `/packed/${MODEL}/model.safetensors` },
 };
 
+/** Lines of text, and runs, where the command does not say, by device. Without a GPU a sentence of WebGPU takes seconds. */
+export const SETTINGS = { cpu: { lines: '100', runs: '3' }, webgpu: { lines: '32', runs: '1' } };
+
 /** What one is told to run on, by arithmetic, in the peer's words. */
 const DTYPES = { float32: 'fp32', int8: 'q8' };
 

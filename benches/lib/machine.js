@@ -40,6 +40,12 @@ export async function waitForQuiet(minutes) {
   }
 }
 
+/** Says on the error stream how long a run took: on a GPU's software there are minutes between two lines. */
+export function tell({ name }, turn, milliseconds, cpuSeconds) {
+  const [clock, cpu] = [milliseconds / 1000, cpuSeconds].map((seconds) => seconds.toFixed(1));
+  console.error(`${name}, ${turn === 0 ? 'to warm' : `run ${turn}`}: ${clock} s, ${cpu} CPU s`);
+}
+
 /** Ticks since the start of the machine, from Linux's /proc/stat; elsewhere Node's own count. */
 async function cpuTimes() {
   const text = await readFile('/proc/stat', 'utf8').catch(() => undefined);

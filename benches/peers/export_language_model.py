@@ -2,8 +2,8 @@
 
 usage: export_language_model.py MODEL.gguf OUT
 
-The folder OUT gets smollm2-q8_0.gguf, smollm2-q4_0.gguf and smollm2-onnx/ with onnx/model_quantized.onnx: the weights
-of MODEL.gguf, expanded to float32 and quantised again.
+The folder OUT gets smollm2-q8_0.gguf, smollm2-q4_0.gguf and smollm2-onnx/ with onnx/model.onnx, model_quantized.onnx
+and model_q4.onnx: the weights of MODEL.gguf, expanded to float32, and quantised again.
 """
 
 import shutil
@@ -12,9 +12,11 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
+import onnx
 import torch
 from gguf import GGMLQuantizationType, GGUFReader, GGUFValueType, GGUFWriter, quants
 from onnxruntime.quantization import QuantType, quantize_dynamic
+from onnxruntime.quantization.matmul_nbits_quantizer import MatMulNBitsQuantizer
 from optimum.exporters.onnx import main_export
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
@@ -48,7 +50,8 @@ def write_gguf(source: GGUFReader, target: Path, quantised: GGMLQuantizationType
 
 
 def write_onnx(source: Path, target: Path) -> None:
-    """A graph with its cache as inputs and outputs, its matrices dynamically quantised to int8."""
+    """A graph with its cache as inputs and outputs: in float32, its matrices dynamically quantised to int8, and in 4 bits
+    with a scale for 32 weights of a column, as Transformers.js' own script writes `q4`."""
     with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
         checkpoint, exported = Path(scratch) / "checkpoint", Path(scratch) / "exported"
         folder = {"pretrained_model_name_or_path": source.parent, "gguf_file": source.name}
@@ -64,6 +67,10 @@ def write_onnx(source: Path, target: Path) -> None:
         for file in exported.glob("*.json"):
             shutil.copy(file, target)
         quantize_dynamic(exported / "model.onnx", target / "onnx/model_quantized.onnx", weight_type=QuantType.QInt8)
+        four_bits = MatMulNBitsQuantizer(onnx.load(exported / "model.onnx"), block_size=32, is_symmetric=True)
+        four_bits.process()
+        four_bits.model.save_model_to_file(str(target / "onnx/model_q4.onnx"), False)
+        shutil.move(exported / "model.onnx", target / "onnx")
 
 
 def main() -> None:

@@ -40,7 +40,7 @@ const OPTIONS: [&str; 8] = [
 const OF_TRANSLATION: [&str; 7] =
     ["--pair", "--lines", "--runs", "--only", "--threads", "--variant", "--wait-minutes"];
 /// Those among them that are passed on to benches/generation.js.
-const OF_GENERATION: [&str; 4] = ["--runs", "--only", "--threads", "--wait-minutes"];
+const OF_GENERATION: [&str; 5] = ["--runs", "--only", "--threads", "--wait-minutes", "--device"];
 /// Those among them that are passed on to benches/embedding.js.
 const OF_EMBEDDING: [&str; 6] =
     ["--lines", "--runs", "--only", "--threads", "--wait-minutes", "--device"];

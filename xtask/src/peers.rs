@@ -27,7 +27,13 @@ pub struct Peers {
 pub const LANGUAGE_MODEL: Peers = Peers {
     script: "export_language_model.py",
     model: "smollm2-135m-instruct/SmolLM2-135M-Instruct.Q4_1.gguf",
-    files: &["smollm2-q8_0.gguf", "smollm2-q4_0.gguf", "smollm2-onnx/onnx/model_quantized.onnx"],
+    files: &[
+        "smollm2-q8_0.gguf",
+        "smollm2-q4_0.gguf",
+        "smollm2-onnx/onnx/model.onnx",
+        "smollm2-onnx/onnx/model_quantized.onnx",
+        "smollm2-onnx/onnx/model_q4.onnx",
+    ],
 };
 /// For the benchmark of embedding.
 pub const ENCODER: Peers = Peers {

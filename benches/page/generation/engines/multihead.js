@@ -2,17 +2,18 @@
 
 import { configure, LanguageModel, memoryUsage } from '/pkg/dist/index.js';
 
-/** `file`: address of a GGUF file. */
-export async function load({ file, threads, context }) {
+/** `file`: address of a GGUF file; `device`: 'cpu' or 'webgpu'. */
+export async function load({ file, threads, context, device }) {
   configure({ cache: 'none' });
   const options = {
     model: new URL(file, location.href).href,
-    device: 'cpu',
+    device,
     threads,
     contextWindow: context,
   };
   // Keeps the model loaded.
   const holder = await LanguageModel.create(options);
+  if (holder.device !== device) throw new Error(`computes on the ${holder.device}: ${holder.deviceReason}`);
   let model = holder;
   return {
     about: holder.deviceReason,

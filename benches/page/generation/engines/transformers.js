@@ -1,15 +1,16 @@
-// Transformers.js on ONNX Runtime's wasm.
+// Transformers.js on ONNX Runtime, on its wasm or through WebGPU.
 
 import { openTransformers } from '../../transformers.js';
 
-/** `base`, `name`: the folder of the exported model, and its name there; `build`: of ONNX Runtime. */
-export async function load({ base, name, build, threads }) {
+/** `base`, `name`: the folder of the exported model, and its name there; `build`: of ONNX Runtime; `dtype`: which of the
+ * model's files; `device`: 'wasm' or 'webgpu'. */
+export async function load({ base, name, build, dtype, device, threads }) {
   const { transformers, wasm } = await openTransformers({ base, build, threads });
   const { AutoModelForCausalLM, Tensor } = transformers;
-  const model = await AutoModelForCausalLM.from_pretrained(name, { dtype: 'q8', device: 'wasm' });
+  const model = await AutoModelForCausalLM.from_pretrained(name, { dtype, device });
   const tensor = (/** @type {bigint[]} */ values) => new Tensor('int64', values, [1, values.length]);
   return {
-    about: wasm,
+    about: `${device}, ${wasm}`,
     async stream({ ids }, count, onToken) {
       let calls = 0;
       const streamer = {
