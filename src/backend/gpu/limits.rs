@@ -32,7 +32,7 @@ impl Limits {
     };
 
     /// [`Limits::busy`] of a device that computes on the CPU.
-    pub const BUSY_SOFTWARE: usize = 8;
+    pub const BUSY_SOFTWARE: usize = 4;
 
     /// Bytes that one buffer of weights or activations may have: all of it is bound at once.
     pub fn max_bytes(&self) -> u64 {

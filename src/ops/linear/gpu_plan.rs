@@ -32,7 +32,7 @@ pub enum Choice {
     },
     /// `tiled.wgsl`.
     Tiled {
-        /// Sixteenths of the rows of a tile: 1, 2 or 4.
+        /// Sixteenths of the rows of a tile: 1 to 4.
         rows_each: u32,
     },
 }
@@ -77,11 +77,8 @@ pub fn plan(shape: Shape, limits: &Limits) -> Plan {
     }
     let across = outputs.div_ceil(TILED_OUTPUTS);
     let tiles = |each: usize| across.saturating_mul(rows.div_ceil(16 * each));
-    let rows_each = match rows {
-        ..17 => 1,
-        17..33 => 2,
-        _ => 4,
-    };
+    // As many as there are: what a tile computes for rows past the end is for nothing.
+    let rows_each = rows.div_ceil(16).min(4);
     // A tile half as high reads the matrix twice as often, but on processors that had nothing to do.
     let is_busy = |each: &usize| *each == 1 || tiles(*each) >= limits.busy;
     let rows_each = [rows_each, rows_each / 2].into_iter().find(is_busy).unwrap_or(1);
@@ -140,6 +137,10 @@ mod tests {
         // 6 across and 8 down would be 48: 16 times 32 rows instead.
         assert_eq!(of(512, 384), Plan { kernel: tiled(1), workgroups: [192, 1] });
         assert!(!of(9, 64).kernel.takes_norm());
+        // A device that is busy with little takes all the rows there are at once, and no room for more.
+        let small = Limits { busy: 4, ..Limits::GUARANTEED };
+        let of_384 = |rows| plan(Shape { rows, outputs: 384 }, &small).kernel;
+        assert_eq!([16, 17, 33, 48, 49, 500].map(of_384), [1, 2, 3, 3, 4, 4].map(tiled));
     }
 
     #[test]

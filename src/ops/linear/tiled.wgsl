@@ -1,7 +1,7 @@
 // Products of many rows: a workgroup computes 16 · ROWS_EACH rows by 64 outputs, a thread ROWS_EACH by 4 of them, sixteen
 // columns of x and w in workgroup memory at a time.
 
-// 1, 2 or 4.
+// 1 to 4.
 override ROWS_EACH: u32 = 4u;
 
 @group(0) @binding(5) var<storage, read_write> y: array<f32>;
