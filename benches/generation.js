@@ -33,6 +33,7 @@ const PAGE = '/benches/page/generation/';
 const every = CONTENDERS[options.device];
 if (every === undefined) throw new Error(`--device: one of ${Object.keys(CONTENDERS).join(', ')}`);
 const onGpu = options.device === 'webgpu';
+const partly = new Set(every.filter(({ isPartly }) => isPartly).map(({ name }) => name));
 const {
   promptTokens: PROMPT_TOKENS,
   newTokens: NEW_TOKENS,
@@ -133,7 +134,7 @@ async function measureAll(threads) {
     }
     for (const engine of engines) engine.wasmBytes.push(await wasmBytes(engine));
     const busyCpus = median(otherWork);
-    const isolated = await engines[0].page.evaluate(() => globalThis.crossOriginIsolated);
+    const isolated = await engines[0]?.page.evaluate(() => globalThis.crossOriginIsolated);
     return {
       threads,
       crossOriginIsolated: isolated,
@@ -203,13 +204,14 @@ function printReport({ device: on, settings, passes: all }) {
       `${engine.name} (${engine.version})`,
       // Where a token takes seconds, a second has few.
       ...FIGURES.map(({ key, digits }) => range(engine[key], onGpu ? 3 : digits)),
-      engine.about,
+      partly.has(engine.name) ? `${engine.about}, its products on the CPU` : engine.about,
     ]);
     const head = [`threads: ${pass.threads}`, ...FIGURES.map(({ head: words }) => words), ''];
     console.log(`\n${table([head, ...rows], [1, 2, 3, 4])}`);
     for (const { name, version, reason } of pass.failed)
       console.log(`FAILED: ${name} (${version}): ${reason}`);
-    for (const line of ratios(pass.engines)) console.log(line);
+    const whole = pass.engines.filter(({ name }) => !partly.has(name));
+    for (const line of ratios(whole)) console.log(line);
     printMemory(pass.memory);
     if (pass.machine.busy) {
       console.log(
