@@ -171,9 +171,10 @@ impl Query<'_> {
         let (n, fours, heads) = (self.keys.len(), self.keys.len().div_ceil(4), self.args.num_heads);
         scores.clear();
         scores.resize(R * heads * fours, [f32::NEG_INFINITY; 4]);
-        match R {
-            _ if self.is_additive() => self.score_additive::<L, R>(scores, tile),
-            1 => self.score::<L>(scores, tile),
+        match (R, self.additive()) {
+            #[cfg(feature = "recurrent")]
+            (_, Some(weights)) => self.score_additive::<L>(weights, scores, tile),
+            (1, _) => self.score::<L>(scores, tile),
             _ => self.score_rows::<L, R>(scores, tile),
         }
         for (index, scores) in scores.chunks_exact_mut(fours.max(1)).enumerate() {
@@ -193,6 +194,16 @@ impl Query<'_> {
         }
     }
 
+    /// The weights of additive scores; what has no such models does not look.
+    #[inline(always)]
+    fn additive(&self) -> Option<&Tensor> {
+        #[cfg(feature = "recurrent")]
+        if let Score::Additive(weights) = self.args.score {
+            return Some(weights);
+        }
+        None
+    }
+
     /// Adds what the distances of the keys are worth to a head of a row. What only translates does without.
     fn add_relative(&self, [row, head]: [usize; 2], scores: &mut [f32]) {
         let Some(relative) = self.args.relative.filter(|_| cfg!(feature = "encoder")) else {
@@ -205,14 +216,6 @@ impl Query<'_> {
         {
             *score += addend;
         }
-    }
-
-    /// Whether scores are additive. What has no such models does not look.
-    fn is_additive(&self) -> bool {
-        #[cfg(feature = "recurrent")]
-        return matches!(self.args.score, Score::Additive(_));
-        #[cfg(not(feature = "recurrent"))]
-        false
     }
 
     /// Heads of the queries that look at the same keys.
@@ -283,29 +286,28 @@ impl Query<'_> {
         }
     }
 
-    /// `scores[head, j] = (Σ_d w[head, d] · tanh(q[head, d] + k[j, d])) · scale` of `R` rows.
-    fn score_additive<L: Lanes, const R: usize>(&self, scores: &mut [[f32; 4]], tile: &mut [f32]) {
-        #[cfg(feature = "recurrent")]
-        if let Score::Additive(weights) = self.args.score {
-            let (args, heads) = (self.args, self.args.num_heads);
-            let (q, head_dim) = (&args.q, args.head_dim);
-            for (index, scores) in
-                scores.chunks_exact_mut(self.keys.len().div_ceil(4).max(1)).enumerate()
-            {
-                let (row, head) = (self.row + index / heads, index % heads);
-                let start = row * q.tensor.columns() + q.column + head * head_dim;
-                let query = &q.tensor.values()[start..][..head_dim];
-                let weights = &weights.values()[head * head_dim..][..head_dim];
-                for (key, to) in self.keys.clone().zip(scores.as_flattened_mut()) {
-                    let kv_head = head / self.heads_each();
-                    let key = std::iter::once(key);
-                    let [key] = self.heads::<L, 1>(key, args.k_column, kv_head, tile);
-                    *to = args.scale * additive::score::<L>(query, key, weights);
-                }
+    /// `scores[head, j] = (Σ_d w[head, d] · tanh(q[head, d] + k[j, d])) · scale` of as many rows as `scores` has.
+    #[cfg(feature = "recurrent")]
+    fn score_additive<L: Lanes>(
+        &self,
+        weights: &Tensor,
+        scores: &mut [[f32; 4]],
+        tile: &mut [f32],
+    ) {
+        let (args, heads, heads_each) = (self.args, self.args.num_heads, self.heads_each());
+        let (q, head_dim) = (&args.q, args.head_dim);
+        let fours = self.keys.len().div_ceil(4).max(1);
+        for (index, scores) in scores.chunks_exact_mut(fours).enumerate() {
+            let (row, head) = (self.row + index / heads, index % heads);
+            let start = row * q.tensor.columns() + q.column + head * head_dim;
+            let query = &q.tensor.values()[start..][..head_dim];
+            let weights = &weights.values()[head * head_dim..][..head_dim];
+            for (key, to) in self.keys.clone().zip(scores.as_flattened_mut()) {
+                let rows = std::iter::once(key);
+                let [key] = self.heads::<L, 1>(rows, args.k_column, head / heads_each, tile);
+                *to = args.scale * additive::score::<L>(query, key, weights);
             }
         }
-        #[cfg(not(feature = "recurrent"))]
-        let _ = (scores, tile);
     }
 
     /// `context[head, d] = Σ_j probs[head, j] · v[j, d]`, in the order of j.
