@@ -33,7 +33,14 @@ test('alignments are of written symbols and of all that the model sees', async (
   assert.equal(queryTokens.map((token) => token.text).join(''), text);
   // The hyphen is dropped, the padding stands for nothing.
   const ranges = keyTokens.slice(0, 6).map(({ range }) => range);
-  assert.deepEqual(ranges, [[0, 1], [1, 2], [3, 4], [4, 5], [5, 6], [6, 6]]);
+  assert.deepEqual(ranges, [
+    [0, 1],
+    [1, 2],
+    [3, 4],
+    [4, 5],
+    [5, 6],
+    [6, 6],
+  ]);
   for (let row = 0; row < queryLen; row++) {
     const sum = weights.subarray(row * keyLen, (row + 1) * keyLen).reduce((all, one) => all + one, 0);
     assert(Math.abs(sum - 1) < 1e-5);
@@ -56,7 +63,10 @@ test('nothing comes of no letters; what cannot be read says why', async () => {
 test("the lesson's models load from files by name", async () => {
   const folder = new URL('www/lesson/models/reverse-additive/', ROOT);
   const files = Object.fromEntries(
-    ['config.json', 'model.safetensors'].map((name) => [name, new Blob([readFileSync(new URL(name, folder))])]),
+    ['config.json', 'model.safetensors'].map((name) => [
+      name,
+      new Blob([readFileSync(new URL(name, folder))]),
+    ]),
   );
   assert.equal((await transliterate('attention', { model: { files } })).text, 'noitnetta');
   const byAddress = await transliterate('lesson', { model: folder.href });
