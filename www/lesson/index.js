@@ -1,5 +1,6 @@
 // The lesson: its text, and what fills its figures.
 
+import { looking } from './looking/looking.js';
 import { bottleneck } from './pictures/bottleneck.js';
 import { families } from './pictures/families.js';
 import { growth } from './pictures/growth.js';
@@ -25,6 +26,7 @@ const PICTURES = {
   turning,
   growth,
   families,
+  looking,
 };
 
 /**
@@ -34,15 +36,15 @@ const PICTURES = {
  */
 export async function openLesson(panel) {
   const [text] = await Promise.all([textOf('lesson.html'), styled('lesson.css')]);
-  const parsed = new DOMParser().parseFromString(text, 'text/html');
-  panel.replaceChildren(...parsed.body.children);
-  for (const figure of panel.querySelectorAll('figure')) {
-    const picture = PICTURES[figure.dataset['picture'] ?? ''];
+  const { body } = new DOMParser().parseFromString(text, 'text/html');
+  // All are filled before any is shown: nothing jumps.
+  for (const figure of body.querySelectorAll('figure')) {
     const stage = document.createElement('div');
     stage.className = 'stage';
     figure.prepend(stage);
-    await picture?.(stage);
+    await PICTURES[figure.dataset['picture'] ?? '']?.(stage);
   }
+  panel.replaceChildren(...body.children);
   // An address within the lesson: it was not there when the browser looked for it.
   document.getElementById(location.hash.slice(1))?.scrollIntoView();
 }

@@ -1,0 +1,48 @@
+// Looking into the page's own models in Chromium: every head is there, rows are softmaxes, the guided head aligns.
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { largestOf } from '../../www/lesson/numbers/arithmetic.js';
+import { headOf, rowOf } from '../../www/lesson/numbers/attention.js';
+import { demo } from './demo.mjs';
+
+const { open, server } = demo();
+
+/** @param {import('playwright-core').Page} page */
+async function numbersOf(page) {
+  const coming = page.waitForEvent('download');
+  await page.getByRole('button', { name: 'Save JSON' }).click();
+  const { weights, ...shape } = JSON.parse(readFileSync(await (await coming).path(), 'utf8'));
+  /** @type {import('../../pkg/dist/index.js').AttentionWeights & { kind: string }} */
+  const saved = { ...shape, weights: Float32Array.from(weights) };
+  return saved;
+}
+
+test('a translation: the guided head looks at the words that belong together', async () => {
+  const { page, problems, close } = await open();
+  await page.goto(`${server().origin}/#attention-looking`);
+  const section = page.locator('#attention-looking');
+  await section.getByText(/MB, to download once/).waitFor();
+  await section.getByRole('textbox', { name: 'Text' }).fill('The door was closed.');
+  await section.getByRole('button', { name: 'Look' }).click();
+  await section.getByText(/“The door was closed\.” → .*porta/).waitFor();
+  assert.equal(await section.locator('.heads-grid button').count(), 1);
+  assert.match(
+    (await section.locator('.head-side .sum').textContent()) ?? '',
+    /^Layer 2, head 1:.*trained on/,
+  );
+  const cross = await numbersOf(page);
+  assert.deepEqual([cross.kind, cross.layers, cross.heads], ['cross', [1], [0]]);
+  for (let row = 0; row < cross.weights.length / cross.keyLen; row++) {
+    const sum = cross.weights
+      .slice(row * cross.keyLen, (row + 1) * cross.keyLen)
+      .reduce((all, one) => all + one, 0);
+    assert(Math.abs(sum - 1) < 1e-4, `${sum}`);
+  }
+  const query = cross.queryTokens.findIndex(({ text }) => text.trim() === 'porta');
+  const guided = headOf(cross, 0, 0);
+  assert.equal(cross.keyTokens[largestOf(rowOf(guided, query, cross.keyLen))]?.text.trim(), 'door');
+  assert.deepEqual(problems, []);
+  await close();
+});

@@ -1,0 +1,81 @@
+// All heads of one kind of attention: a small picture each, a row a layer.
+
+import { make, shown } from '../dom.js';
+import { figuresOf, headOf } from '../numbers/attention.js';
+
+/** @typedef {import('../numbers/attention.js').AttentionWeights} AttentionWeights */
+
+/** Pixels of a small picture. */
+const SIZE = 48;
+
+/**
+ * @param {AttentionWeights} attention @param {boolean} isOneText Whether queries and keys are of one text, so that they have distances.
+ * @param {(layer: number, head: number) => string} mark What is known of a head; empty for nothing.
+ * @param {(layer: number, head: number) => void} chosen Places in the lists.
+ */
+export function headsGrid(attention, isOneText, mark, chosen) {
+  const { layers, heads, queryLen, keyLen } = attention;
+  const grid = make('div', { class: 'heads-grid', role: 'group', 'aria-label': 'Heads' });
+  for (const [layer, layerNumber] of layers.entries()) {
+    const row = make(
+      'div',
+      { class: 'heads-row' },
+      make('span', { class: 'quiet' }, `Layer ${layerNumber + 1}`),
+    );
+    for (const [head, headNumber] of heads.entries()) {
+      const weights = headOf(attention, layer, head);
+      const { entropy, distance } = figuresOf(weights, queryLen, keyLen);
+      const known = mark(layer, head);
+      const parts = [
+        `Layer ${layerNumber + 1}, head ${headNumber + 1}`,
+        `entropy ${shown(entropy, 2)} bits`,
+        isOneText ? `distance ${shown(distance, 1)}` : '',
+        known,
+      ];
+      const label = parts.filter(Boolean).join(', ');
+      const canvas = make('canvas', { width: SIZE, height: SIZE });
+      const button = make(
+        'button',
+        { type: 'button', 'aria-label': label, title: label, 'aria-pressed': 'false' },
+        canvas,
+      );
+      if (known !== '') button.classList.add('known');
+      button.addEventListener('click', () => {
+        press(grid, button);
+        chosen(layer, head);
+      });
+      // The colour is the device's, which is known once it is in the page.
+      requestAnimationFrame(() => {
+        paint(canvas, weights, queryLen, keyLen);
+      });
+      row.append(button);
+    }
+    grid.append(row);
+  }
+  return grid;
+}
+
+/** @param {HTMLElement} grid @param {Element} pressed */
+function press(grid, pressed) {
+  for (const button of grid.querySelectorAll('button'))
+    button.setAttribute('aria-pressed', String(button === pressed));
+}
+
+/** The head that is looked at. @param {HTMLElement} grid @param {number} layer @param {number} head */
+export function pressHead(grid, layer, head) {
+  const button = grid.children[layer]?.querySelectorAll('button')[head];
+  if (button !== undefined) press(grid, button);
+}
+
+/** @param {HTMLCanvasElement} canvas @param {Float32Array} weights @param {number} rows @param {number} columns */
+function paint(canvas, weights, rows, columns) {
+  const context = canvas.getContext('2d');
+  if (context === null) return;
+  context.clearRect(0, 0, SIZE, SIZE);
+  context.fillStyle = getComputedStyle(canvas).color;
+  const [wide, high] = [SIZE / columns, SIZE / rows];
+  for (const [place, weight] of weights.entries()) {
+    context.globalAlpha = Math.min(weight, 1) ** 0.7;
+    context.fillRect((place % columns) * wide, Math.floor(place / columns) * high, wide, high);
+  }
+}

@@ -1,0 +1,103 @@
+// Models to look into: each takes a text, and gives what it made of it with all its attention weights.
+
+import { configure, Translator } from '../../../pkg/dist/index.js';
+import { chosenDevice } from '../../device.js';
+
+configure({ modelBase: new URL('models/', document.baseURI) });
+
+/** @typedef {import('../../../pkg/dist/index.js').Attention} Attention */
+/** @typedef {import('../../../pkg/dist/index.js').ModelOptions} ModelOptions */
+/** @typedef {import('../../../pkg/dist/index.js').LoadedInfo & { destroy(): undefined }} Loaded */
+/**
+ * @typedef {object} Seen
+ * @property {string} said What the model made of the text, in words.
+ * @property {Attention} attention
+ */
+/**
+ * A model that is loaded.
+ * @typedef {object} Model
+ * @property {Loaded} info @property {(text: string, signal: AbortSignal) => Promise<Seen>} look
+ */
+/**
+ * @typedef {object} Task
+ * @property {string} id @property {string} name @property {string} model Its id in the index of models.
+ * @property {string} example @property {string} note What it is, for a learner.
+ * @property {boolean} [guided] Whether the first head of the last cross-attention was trained on alignments.
+ * @property {(options: ModelOptions) => Promise<Model>} load
+ */
+
+/** @type {readonly Task[]} */
+export const TASKS = [
+  {
+    id: 'translate',
+    name: 'Translate: English to Portuguese',
+    model: 'en-pt',
+    example: 'The old red door was closed yesterday.',
+    guided: true,
+    note: 'Firefox’s model. Its guided head, the first of the last cross-attention, was trained on word alignments that another program had made; it is the one that a translation gives.',
+    async load(options) {
+      const translator = await Translator.create({ ...options, sourceLanguage: 'en', targetLanguage: 'pt' });
+      return {
+        info: translator,
+        async look(text, signal) {
+          const { sentences } = await translator.translateDetailed(text, { signal });
+          const first = sentences.find(({ targetTokens }) => targetTokens.length > 0);
+          if (first === undefined) throw new Error('There is nothing in this text to translate');
+          const said = first.targetTokens.map((token) => token.text).join('');
+          const more = sentences.length > 1 ? ' (the first sentence; one is shown at a time)' : '';
+          return { said: `${said.trim()}${more}`, attention: { cross: guidedHead(first) } };
+        },
+      };
+    },
+  },
+];
+
+/** The end, which stands nowhere. @param {number} at @returns {import('../../../pkg/dist/index.js').Token} */
+const end = (at) => ({ id: 0, text: '</s>', range: [at, at] });
+
+/**
+ * The alignment of a sentence as what it is: the weights of the first head of the decoder's second, last layer.
+ * @param {import('../../../pkg/dist/index.js').TranslatedSentence} sentence
+ * @returns {import('../../../pkg/dist/index.js').AttentionWeights}
+ */
+function guidedHead({ sourceTokens, targetTokens, source, target, alignment }) {
+  const [keyTokens, queryTokens] = [
+    [...sourceTokens, end(source[1])],
+    [...targetTokens, end(target[1])],
+  ];
+  const [queryLen, keyLen] = [queryTokens.length, keyTokens.length];
+  return { weights: alignment, layers: [1], heads: [0], queryLen, keyLen, queryTokens, keyTokens };
+}
+
+/** The task's model that is loaded. @type {{ task: Task, model: Promise<Model> } | undefined} */
+let current;
+
+/**
+ * The model of a task; the one before it is given up.
+ * @param {Task} task @param {(loaded: number) => void} progress From 0 to 1.
+ */
+export function modelOf(task, progress) {
+  if (current?.task === task) return current.model;
+  giveUp();
+  const model = task.load({
+    device: chosenDevice(),
+    monitor(monitor) {
+      monitor.addEventListener('downloadprogress', ({ loaded }) => {
+        progress(loaded);
+      });
+    },
+  });
+  const own = { task, model };
+  current = own;
+  model.catch(() => {
+    // Another try loads anew.
+    if (current === own) current = undefined;
+  });
+  return model;
+}
+
+/** Frees the model, now or once it has loaded. */
+export function giveUp() {
+  current?.model.then(({ info }) => info.destroy()).catch(() => undefined);
+  current = undefined;
+}
