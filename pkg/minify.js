@@ -24,7 +24,7 @@ const MODULES = [
 /** @type {Record<string, readonly string[]>} */
 const TOGETHER = {
   'dist/browser-worker.js': ['./instance.js', './serve.js'],
-  'dist/live.js': ['./known.js'],
+  'dist/following.js': ['./known.js', './seams.js'],
 };
 
 /** @param {import('esbuild').BuildOptions} options */

@@ -82,6 +82,13 @@ pub enum Error {
         /// Bytes asked for.
         bytes: u64,
     },
+    /// What an option asks for takes more memory than there may be.
+    TooMuch {
+        /// Name of the option in the public API (camelCase).
+        option: &'static str,
+        /// Bytes that it would take.
+        bytes: u64,
+    },
     /// There is no GPU to compute on, or it was refused.
     #[cfg(feature = "gpu")]
     NoGpu {
@@ -118,7 +125,7 @@ impl Error {
             | Error::Shape { .. } => "model-corrupt",
             Error::Unsupported { .. } => "model-unsupported",
             Error::InvalidArgument { .. } => "invalid-argument",
-            Error::OutOfMemory { .. } => "out-of-memory",
+            Error::OutOfMemory { .. } | Error::TooMuch { .. } => "out-of-memory",
             #[cfg(feature = "gpu")]
             Error::DeviceLost { .. } => "device-lost",
             #[cfg(feature = "gpu")]
@@ -166,7 +173,7 @@ impl Error {
     /// Name of the option concerned, if one is.
     pub fn option(&self) -> Option<&str> {
         match self {
-            Error::InvalidArgument { option, .. } => Some(option),
+            Error::InvalidArgument { option, .. } | Error::TooMuch { option, .. } => Some(option),
             _ => None,
         }
     }
@@ -226,6 +233,12 @@ impl fmt::Display for Error {
                 write!(
                     f,
                     "out of memory: {what} needs {bytes} bytes. Unload another model or use a smaller one"
+                )
+            }
+            Error::TooMuch { option, bytes } => {
+                write!(
+                    f,
+                    "{option}: takes {bytes} bytes. Ask for fewer layers or heads, or of a shorter text"
                 )
             }
             #[cfg(feature = "gpu")]

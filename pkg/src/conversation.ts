@@ -1,12 +1,13 @@
 // A conversation with a language model: what was said, and the session in the worker that has read it.
 
 import { abortable, either } from './abort.js';
+import { attentionOf } from './attention.js';
 import { chatOf, type Render, type Turn } from './chat.js';
 import { fromMessage, invalid, MultiheadError } from './errors.js';
-import { checkAttention, checkSignal, checkText, read, reading } from './options.js';
+import { checkSignal, checkText, read, reading } from './options.js';
 import { tooLarge, withoutOldest } from './overflow.js';
 import { turnsBefore, turnsOf } from './prompt.js';
-import type { GenerationMessage, PromptPart } from './protocol.js';
+import type { AttentionMessage, GenerationMessage, PromptPart } from './protocol.js';
 import { CALL_OPTIONS, callOf, type Call } from './sampling.js';
 import { SharedModel, type RunningModel } from './shared-model.js';
 import type {
@@ -187,13 +188,13 @@ export class Conversation {
     const names = [...CALL_OPTIONS, 'logprobs', 'attention'];
     const { logprobs, attention, ...others } = read(options, names, 'LanguageModel.complete()');
     checkText(text);
-    checkAttention(attention);
+    const wanted = attentionOf(attention);
     if (logprobs !== undefined && typeof logprobs !== 'boolean') {
       throw invalid('logprobs', 'true or false expected');
     }
     const message = { ...this.#message(callOf(others)), ...(logprobs === true ? { logprobs } : {}) };
     return this.#inTurn(others.signal, this.#life.signal, (signal) =>
-      this.#generate(this.#beside, [[text, false]], message, signal, undefined),
+      this.#generate(this.#beside, [[text, false]], message, signal, undefined, wanted),
     );
   }
 
@@ -354,12 +355,14 @@ export class Conversation {
     options: GenerationMessage,
     signal: AbortSignal,
     piece: ((text: string) => void) | undefined,
+    attention?: AttentionMessage,
   ): Promise<Completion> {
     return this.#shared.asked(
       signal,
       (running, tell) => {
         this.#running = running;
-        const ask = { model: running.number, session, prompt, options, stream: piece !== undefined };
+        const stream = piece !== undefined;
+        const ask = { model: running.number, session, prompt, options, stream, attention };
         return running.engine.request('generate', ask, { signal, piece: tell });
       },
       piece,

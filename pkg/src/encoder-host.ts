@@ -6,12 +6,16 @@ import type { Instance } from './instance.js';
 import type { Ask, BeamMessage, EncoderInfo, HeadMessage, PoolingMessage } from './protocol.js';
 import type { Wasm } from './serve.js';
 import type { Classification, MaskFill, TaggedTokens, Token, Transliteration } from './types.js';
+import { buffersOf, watched, type Watched } from './watched.js';
 
 /** What the wasm module offers for encoders. */
 export interface WasmEncoderModel {
   readonly info: EncoderInfo & { precision: string };
   tokenize(text: string): Token[];
-  embed(texts: string[], options: PoolingMessage & { detail?: boolean }): WasmEncoderJob<AnswerOf<'embed'>>;
+  embed(
+    texts: string[],
+    options: PoolingMessage & { detail?: boolean },
+  ): WasmEncoderJob<AnswerOf<'embed'>> & Watched;
   classify(text: string, options: HeadMessage): WasmEncoderJob<Classification>;
   tagTokens(text: string, options: HeadMessage): WasmEncoderJob<TaggedTokens>;
   fillMask(text: string, options: HeadMessage): WasmEncoderJob<MaskFill>;
@@ -61,9 +65,12 @@ export class EncoderHost implements Host {
   #begin(request: Asked): Run {
     const { options } = request;
     if (request.kind === 'embed') {
-      const { detail, texts } = request;
+      const { detail, texts, attention } = request;
       const job = this.#model.embed([...texts], { ...options, ...(detail ? { detail } : {}) });
-      return runOf(job, ({ vectors }) => [vectors.buffer]);
+      return runOf(watched(job, attention), ({ vectors, attention: weights = [] }) => [
+        vectors.buffer,
+        ...weights.flatMap(buffersOf),
+      ]);
     }
     if (request.kind === 'classify') return runOf(this.#model.classify(request.text, options));
     if (request.kind === 'tag') return runOf(this.#model.tagTokens(request.text, options));

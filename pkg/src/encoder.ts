@@ -1,10 +1,11 @@
 // An encoder in memory, and the calls of its user.
 
 import { either } from './abort.js';
+import { attentionOf } from './attention.js';
 import { CALL, poolingOf, reporting, textsOf } from './encoder-options.js';
 import { MultiheadError } from './errors.js';
-import { checkAttention, checkSignal, checkText, read, reading } from './options.js';
-import type { EncoderInfo, EncoderTask, PoolingMessage, Vectors } from './protocol.js';
+import { checkSignal, checkText, read, reading } from './options.js';
+import type { AttentionMessage, EncoderInfo, EncoderTask, PoolingMessage, Vectors } from './protocol.js';
 import type { RunningModel, SharedModel } from './shared-model.js';
 import type {
   AttentionRequest,
@@ -55,7 +56,7 @@ export class Encoder {
     const report = reporting(onProgress);
     const vectors: Vector[] = [];
     await either(own, this.#life.signal, (signal) =>
-      embedAll(this.#shared, texts, this.#pooling, false, signal, report, (part) => {
+      embedAll(this.#shared, texts, this.#pooling, {}, signal, report, (part) => {
         vectors.push(...vectorsOf(part, this.facts));
       }),
     );
@@ -68,15 +69,21 @@ export class Encoder {
   ): Promise<Embedding[]> {
     const taken = read(options, [...CALL, 'attention'], 'Embedder.embedDetailed()');
     checkSignal(taken.signal);
-    checkAttention(taken.attention);
+    const attention = attentionOf(taken.attention);
     const texts = textsOf(input);
     const report = reporting(taken.onProgress);
     const embeddings: Embedding[] = [];
     await either(taken.signal, this.#life.signal, (signal) =>
-      embedAll(this.#shared, texts, this.#pooling, true, signal, report, (part) => {
-        const { truncated, tokens } = part;
+      embedAll(this.#shared, texts, this.#pooling, { detail: true, attention }, signal, report, (part) => {
+        const { truncated, tokens, attention: weights } = part;
         for (const [place, vector] of vectorsOf(part, this.facts).entries()) {
-          embeddings.push({ vector, truncated: truncated[place] === true, tokens: tokens?.[place] ?? [] });
+          const own = weights?.[place];
+          embeddings.push({
+            vector,
+            truncated: truncated[place] === true,
+            tokens: tokens?.[place] ?? [],
+            ...(own === undefined ? {} : { attention: own }),
+          });
         }
       }),
     );
@@ -129,13 +136,14 @@ export async function embedAll(
   shared: SharedModel,
   texts: readonly string[],
   options: PoolingMessage,
-  detail: boolean,
+  { detail = false, attention }: { detail?: boolean; attention?: AttentionMessage | undefined },
   signal: AbortSignal | undefined,
   report: ((done: number, total: number) => void) | undefined,
   take: (part: Vectors) => void,
 ): Promise<void> {
-  // An error says which of all texts is too long.
-  const together = options.tooLong === 'error' ? texts.length : TOGETHER;
+  // An error says which of all texts is too long. Attention weighs more than all else: the worker holds that of one text.
+  const most = options.tooLong === 'error' ? texts.length : TOGETHER;
+  const together = attention === undefined ? most : 1;
   for (let start = 0; start < texts.length; start += together) {
     const some = texts.slice(start, start + together);
     let told = 0;
@@ -146,7 +154,11 @@ export async function embedAll(
     };
     // A worker that died meanwhile is another one.
     const part = await shared.asked(signal, ({ engine, number }) =>
-      engine.request('embed', { model: number, texts: some, options, detail }, { signal, progress }),
+      engine.request(
+        'embed',
+        { model: number, texts: some, options, detail, attention },
+        { signal, progress },
+      ),
     );
     take(part);
     progress(some.length);

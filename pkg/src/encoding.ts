@@ -112,7 +112,7 @@ export async function embedded(
   if (texts.length === 0) return [];
   const vectors: Vector[] = [];
   await once('embed', taken, DEFAULT_MODEL, (shared, running) =>
-    embedAll(shared, texts, pooling, false, taken.signal, report, (part) => {
+    embedAll(shared, texts, pooling, {}, taken.signal, report, (part) => {
       vectors.push(...vectorsOf(part, factsOf(running)));
     }),
   );

@@ -1,6 +1,6 @@
 // Translations of lines and sentences that were made already, the oldest dropped first.
 
-import { isContained, LINE_BREAK } from './seams.js';
+import { isContained, LINE_BREAK } from './contained.js';
 import type { Token, TranslatedSentence, Translation } from './types.js';
 
 /** Characters of source text that are remembered. */

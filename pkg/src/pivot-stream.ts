@@ -2,7 +2,7 @@
 // one after the other. Nothing reaches over a line break but what pairs (brackets, tags), so the result is that of the
 // whole text; where something does, the rest goes through as one.
 
-import { isContained, LINE_BREAK } from './seams.js';
+import { isContained, LINE_BREAK } from './contained.js';
 
 /** Characters of a stretch: enough for a model to work on several sentences at once. */
 const STRETCH = 800;

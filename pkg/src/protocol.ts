@@ -2,6 +2,7 @@
 
 import type { ErrorMessage } from './errors.js';
 import type {
+  Attention,
   Classification,
   Completion,
   DecodingOptions,
@@ -72,6 +73,13 @@ export interface EncoderInfo {
   maskToken?: string;
 }
 
+/** Attention that is wanted: bits of `kinds` in the order 'encoder', 'decoder', 'cross'; 0 and empty lists: all. */
+export interface AttentionMessage {
+  kinds: number;
+  layers: readonly number[];
+  heads: readonly number[];
+}
+
 /** How texts become vectors; what is missing is as the model's own files say. */
 export interface PoolingMessage {
   pooling?: 'mean' | 'cls' | 'max';
@@ -97,6 +105,8 @@ export interface Vectors {
   truncated: readonly boolean[];
   /** Of each text, where they are asked for. */
   tokens?: Token[][];
+  /** Of each text, where it is asked for. */
+  attention?: Attention[];
 }
 
 /** A part of a prompt, and whether names of control tokens in it are these tokens: in what somebody wrote they are text. */
@@ -153,6 +163,7 @@ export interface Requests {
       options: GenerationMessage;
       /** Whether the text is wanted in pieces as well. */
       stream: boolean;
+      attention?: AttentionMessage | undefined;
     };
     answer: Completion;
   };
@@ -168,7 +179,13 @@ export interface Requests {
   detokenize: { ask: { model: number; ids: readonly number[] }; answer: string };
   embed: {
     /** `detail`: with the texts' tokens. */
-    ask: { model: number; texts: readonly string[]; options: PoolingMessage; detail: boolean };
+    ask: {
+      model: number;
+      texts: readonly string[];
+      options: PoolingMessage;
+      detail: boolean;
+      attention?: AttentionMessage | undefined;
+    };
     answer: Vectors;
   };
   classify: { ask: { model: number; text: string; options: HeadMessage }; answer: Classification };

@@ -63,8 +63,8 @@ export class Route {
       const running = models.map((model, place) =>
         model.ready(both, (fraction) => {
           loaded[place] = fraction;
-          const sum = loaded.reduce((total, part, index) => total + part * (weights[index] ?? 0), 0);
-          report?.(loaded.every((part) => part === 1) ? 1 : sum / whole);
+          const sum = loaded.reduce((total, own, index) => total + own * (weights[index] ?? 0), 0);
+          report?.(loaded.every((own) => own === 1) ? 1 : sum / whole);
         }),
       );
       try {

@@ -4,10 +4,8 @@
 // behind it, and on brackets, back-ticks, braces and tags that hold several sentences together. A border is trusted
 // only where none of that has changed; when in doubt, more is translated again.
 
+import { isContained, LINE_BREAK } from './contained.js';
 import type { TranslatedSentence } from './types.js';
-
-/** What always ends a sentence. */
-export const LINE_BREAK = /[\n\t\r\v\f\u0085\u2028\u2029]/u;
 
 /** The stretch to translate again, as UTF-16 offsets. What lies before and behind it is the same in both texts. */
 export interface Change {
@@ -121,34 +119,6 @@ function isBorder(text: string, sentences: readonly TranslatedSentence[], index:
   if (!/[\p{Sentence_Terminal}…][^\p{Alphabetic}\s]*$/u.test(passage)) return false;
   const tokens = before.sourceTokens.length;
   return tokens === 0 ? passage.length < MAYBE_CUT_CHARACTERS : tokens < MAYBE_CUT;
-}
-
-/** Whether everything in `text` that pairs (brackets, back-ticks, braces, tags) does so within its line. */
-export function isContained(text: string): boolean {
-  if (!/[`{<([（［]/u.test(text)) return true;
-  return text.split(LINE_BREAK).every(isContainedLine);
-}
-
-function isContainedLine(line: string): boolean {
-  const ticks = line.match(/`+/gu) ?? [];
-  if (ticks.length > 0) {
-    return (
-      ticks.length % 2 === 0 && ticks.every((run) => run.length === 1) && !/[{}<>()[\]（）［］]/u.test(line)
-    );
-  }
-  if (line.includes('](') || line.includes('<!--')) return false;
-  if (/<[^>]*(?:<|$)/u.test(line)) return false;
-  return closes(line, '([（［', ')]）］') && closes(line, '{', '}');
-}
-
-/** Whether each of the openers is closed again; what closes without having been opened counts for nothing. */
-function closes(line: string, openers: string, closers: string): boolean {
-  let depth = 0;
-  for (const character of line) {
-    if (openers.includes(character)) depth++;
-    else if (closers.includes(character) && depth > 0) depth--;
-  }
-  return depth === 0;
 }
 
 function commonPrefix(a: string, b: string): number {

@@ -7,6 +7,7 @@ import type { Ask, PromptPart, TextInfo } from './protocol.js';
 import type { Wasm } from './serve.js';
 import type { TextGlue } from './text-modules.js';
 import type { Completion, Token } from './types.js';
+import { buffersOf, watched, type Watched } from './watched.js';
 
 /** What the wasm module offers for language models. */
 export interface WasmTextModel {
@@ -33,7 +34,7 @@ interface WasmJob<Answer> {
   free(): void;
 }
 
-export interface WasmTextJob extends WasmJob<Completion> {
+export interface WasmTextJob extends WasmJob<Completion>, Watched {
   takeText(): string;
 }
 
@@ -85,7 +86,7 @@ export class TextHost implements Host {
     }
   }
 
-  #generate({ session: number, prompt, options, stream }: Ask<'generate'>): Run {
+  #generate({ session: number, prompt, options, stream, attention }: Ask<'generate'>): Run {
     const ids = this.#model.encode(prompt);
     const { contextWindow, maxNewTokens = contextWindow } = options;
     if (ids.length > contextWindow || (ids.length === contextWindow && maxNewTokens > 0)) {
@@ -93,7 +94,7 @@ export class TextHost implements Host {
     }
     let session = this.#sessions.get(number);
     if (session === undefined) this.#sessions.set(number, (session = this.#model.session()));
-    const job = session.generate(ids, { ...options, maxNewTokens });
+    const job = watched(session.generate(ids, { ...options, maxNewTokens }), attention);
     return runOf(job, () => (stream ? job.takeText() : ''));
   }
 
@@ -113,7 +114,9 @@ function runOf(job: WasmJob<Completion | AnswerOf<'score'>>, piece: () => string
     piece,
     finish: () => {
       const answer = job.finish();
-      return { answer, transfer: answer.logprobs === undefined ? [] : [answer.logprobs.buffer] };
+      const { logprobs } = answer;
+      const weights = 'attention' in answer ? buffersOf(answer.attention) : [];
+      return { answer, transfer: logprobs === undefined ? weights : [logprobs.buffer, ...weights] };
     },
     free: () => {
       job.free();

@@ -126,6 +126,11 @@ export interface Token {
 
 // ---- attention
 
+/**
+ * Which attention weights are wanted: `true` for all that the model has, or of these layers and heads, counted from 0, and
+ * of these kinds; what is left out stands for all. What the model does not have is an error, 'invalid-argument'. The
+ * weights of one text may take 256 MiB, four bytes each; more is the error 'out-of-memory', before anything is computed.
+ */
 export type AttentionRequest =
   | boolean
   | {
@@ -134,18 +139,27 @@ export type AttentionRequest =
       kinds?: readonly ('encoder' | 'decoder' | 'cross')[];
     };
 export interface AttentionWeights {
-  /** [layers, heads, queryLen, keyLen] */
+  /**
+   * [layers, heads, queryLen, keyLen], row-major, over a buffer of its own: each row is a softmax. It sums to 1 over the
+   * keys that the query sees, and is exactly 0 on those that a mask hides from it.
+   */
   weights: Float32Array<ArrayBuffer>;
+  /** Which layers and heads those are, in the order asked for. */
   layers: number[];
   heads: number[];
   queryLen: number;
   keyLen: number;
+  /** `queryLen` of them, and `keyLen`, marks included, whose text is their name and whose range is empty. */
   queryTokens: Token[];
   keyTokens: Token[];
 }
+/** By kind, without those that were not asked for or that the model lacks. */
 export interface Attention {
+  /** Tokens of the text, or the source, at each other. */
   encoder?: AttentionWeights;
+  /** Tokens that are read and written at those before them. */
   decoder?: AttentionWeights;
+  /** Tokens that are written at those of the source. */
   cross?: AttentionWeights;
 }
 
@@ -203,6 +217,10 @@ export interface Completion {
   finishReason: 'stop' | 'length';
   /** Of each token, in nats, before sampling options were applied. */
   logprobs?: Float32Array<ArrayBuffer>;
+  /**
+   * Of kind 'decoder': every token of prompt and answer at itself and those before. The ranges of its tokens are in the text
+   * that prompt and answer write together. Read once more when the answer is done; cached ones too.
+   */
   attention?: Attention;
   stats: {
     promptTokens: number;
@@ -239,6 +257,7 @@ export interface Embedding {
   vector: Float32Array<ArrayBuffer>;
   truncated: boolean;
   tokens: Token[];
+  /** Of kind 'encoder'; its tokens are those of the text and the marks around it. */
   attention?: Attention;
 }
 export interface EncoderCallOptions extends ModelOptions {

@@ -182,7 +182,7 @@ test('an Embedder keeps its options, tells of itself, and ends', async () => {
       [1, 2],
     ],
   );
-  await assert.rejects(embedder.embedDetailed(['a'], { attention: true }), { name: 'NotSupportedError' });
+  await rejects(embedder.embedDetailed(['a'], { attention: { heads: [] } }), 'attention', /heads: a list/);
   await rejects(embedder.embedDetailed(/** @type {any} */ ('a')), 'texts', /a list of texts/);
 
   const open = embedder.embed(Array.from({ length: 5000 }, () => 'a'));

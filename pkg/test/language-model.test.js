@@ -330,6 +330,9 @@ test('wrong options and inputs are typed errors that name them', async () => {
     ['ids', () => holder.detokenize([1.5])],
     ['ids', () => holder.detokenize([1e9]), /49152/],
     ['logprobs', () => holder.complete('x', /** @type {any} */ ({ logprobs: 1 }))],
+    ['attention', () => holder.complete('x', { attention: { layers: [30] } }), /layer 30: 'decoder' has 30/],
+    ['attention', () => holder.complete('x', { attention: { heads: [9] } }), /head 9: 'decoder' has 9/],
+    ['attention', () => holder.complete('x', { attention: { kinds: ['cross'] } }), /kind 'cross'/],
   ];
   for (const [option, attempt, said] of wrong) {
     await assert.rejects(attempt, (/** @type {unknown} */ error) => {
@@ -339,7 +342,6 @@ test('wrong options and inputs are typed errors that name them', async () => {
       return true;
     });
   }
-  await assert.rejects(holder.complete('x', { attention: true }), { name: 'NotSupportedError' });
   await assert.rejects(create({ expectedInputs: [{ type: 'image' }] }), { name: 'NotSupportedError' });
   await assert.rejects(create({ device: 'webgpu', precision: 'int8' }), { option: 'precision' });
   await assert.rejects(create({ device: 'webgpu', kvCache: 'int8' }), { option: 'kvCache' });

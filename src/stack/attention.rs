@@ -134,6 +134,11 @@ impl<O: Ops> MultiHeadAttention<O> {
         })
     }
 
+    /// Heads of the queries.
+    pub fn num_heads(&self) -> usize {
+        self.num_heads
+    }
+
     /// Width of the queries and of the context.
     fn q_width(&self) -> usize {
         self.num_heads * self.head_dim

@@ -75,6 +75,15 @@ impl<O: Ops> Block<O> {
         })
     }
 
+    /// Heads of self-attention and of cross-attention; 0 where there is none.
+    pub fn heads(&self) -> [usize; 2] {
+        let mixer = match &self.mixer {
+            Mixer::SelfAttention(attention) => attention.num_heads(),
+            _ => 0,
+        };
+        [mixer, self.cross_attention.as_ref().map_or(0, MultiHeadAttention::num_heads)]
+    }
+
     /// The mixer's memory before the first token of `rows` sequences.
     pub fn empty_state(&self, ops: &mut O, kind: CacheKind, rows: usize) -> LayerState<O> {
         match &self.mixer {

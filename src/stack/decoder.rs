@@ -69,6 +69,12 @@ impl<O: Ops> Decoder<O> {
         self.vocab_size
     }
 
+    /// `[layers, heads]` of its attention.
+    pub fn attention(&self) -> [usize; 2] {
+        let [own, _] = self.stack.attention();
+        own
+    }
+
     /// The memory of a sequence of which nothing was seen.
     pub fn start(&self, ops: &mut O) -> DecoderState<O> {
         let kind = match self.kv_cache {

@@ -76,6 +76,12 @@ impl<O: Ops> Encoder<O> {
         self.hidden_size
     }
 
+    /// `[layers, heads]` of its attention.
+    pub fn attention(&self) -> [usize; 2] {
+        let [own, _] = self.stack.attention();
+        own
+    }
+
     /// Begins to encode complete sequences.
     pub fn begin(&self, ops: &mut O, sequences: &[&[u32]]) -> Result<Encoding<O>> {
         self.stack.begin(ops, sequences)

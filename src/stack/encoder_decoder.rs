@@ -107,8 +107,19 @@ impl<O: Ops> EncoderDecoder<O> {
         encoded: &mut Encoded<O>,
         sources: &[&[u32]],
     ) -> Result<Vec<SourceRows>> {
+        self.encode_watched(ops, encoded, sources, None)
+    }
+
+    /// [`EncoderDecoder::encode`]; who watches gets the weights of the encoder's blocks, `[tokens · heads, longest source]`.
+    pub fn encode_watched(
+        &self,
+        ops: &mut O,
+        encoded: &mut Encoded<O>,
+        sources: &[&[u32]],
+        mut watch: Option<Watch<'_, O>>,
+    ) -> Result<Vec<SourceRows>> {
         let mut encoding = self.encoder.begin(ops, sources)?;
-        while self.encoder.advance(ops, &mut encoding, None)? {}
+        while self.encoder.advance(ops, &mut encoding, watch.as_mut().map(Watch::again))? {}
         #[cfg(feature = "recurrent")]
         let states = std::mem::take(&mut encoding.states);
         let (output, rows) = self.encoder.end(ops, encoding);
@@ -166,6 +177,27 @@ impl<O: Ops> EncoderDecoder<O> {
             state.past_len.push(0);
         }
         Ok(state)
+    }
+
+    /// `[layers, heads]` of the encoder's attention, of the decoder's own and of that to the source; zeros where there is none.
+    pub fn attention(&self) -> [[usize; 2]; 3] {
+        let ([encoder, _], [decoder, cross]) = (self.encoder.attention(), self.decoder.attention());
+        [encoder, decoder, cross]
+    }
+
+    /// Moves one hypothesis one token on, for what there is to see: the weights of each block, `[heads, tokens so far]` and
+    /// `[heads, source]`.
+    pub fn decode_watched<'a>(
+        &self,
+        ops: &mut O,
+        encoded: &'a Encoded<O>,
+        state: &'a mut DecoderState<O>,
+        token: Option<u32>,
+        sources: &'a [SourceRows],
+        watch: Watch<'a, O>,
+    ) -> Result<O::Tensor> {
+        let input = DecoderInput { state, cross: encoded.blocks(), sources, watch: Some(watch) };
+        self.decoder.decode(ops, StepTokens::Known(&[token]), input)
     }
 
     /// Moves every hypothesis one token on; `sources[row]` is its source in `encoded`.

@@ -123,20 +123,15 @@ impl<O: Ops> Transformer<O> {
         Ok(cross)
     }
 
+    /// `[layers, heads]` of self-attention and of cross-attention; zeros where there is none.
+    pub fn attention(&self) -> [[usize; 2]; 2] {
+        let heads = self.blocks.first().map_or([0; 2], Block::heads);
+        heads.map(|heads| [self.blocks.len(), heads])
+    }
+
     /// Number of blocks.
     pub fn num_layers(&self) -> usize {
         self.blocks.len()
-    }
-
-    /// Encodes complete sequences, laid one under the other: `[all tokens, hidden_size]`.
-    pub fn encode(
-        &self,
-        ops: &mut O,
-        sequences: &[&[u32]],
-    ) -> Result<(O::Tensor, Vec<Range<usize>>)> {
-        let mut encoding = self.begin(ops, sequences)?;
-        while self.advance(ops, &mut encoding, None)? {}
-        Ok(self.end(ops, encoding))
     }
 
     /// Begins to encode complete sequences.

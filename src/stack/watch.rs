@@ -16,6 +16,11 @@ pub struct Watch<'a, O: Ops> {
 }
 
 impl<O: Ops> Watch<'_, O> {
+    /// The same for one call more.
+    pub(super) fn again(&mut self) -> Watch<'_, O> {
+        Watch { take: &mut *self.take, ..*self }
+    }
+
     /// Heads of mixer and cross-attention that are looked at in a block.
     pub(super) fn heads(&self, layer: usize) -> [&[usize]; 2] {
         match self.layers.contains(&layer) {

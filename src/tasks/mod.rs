@@ -1,5 +1,6 @@
 //! What users ask for: text in, text out.
 
+pub mod attention;
 #[cfg(feature = "encoder")]
 pub mod encoding;
 pub mod text_generation;

@@ -1,5 +1,6 @@
 //! Encoders for JavaScript: a loaded model, and jobs that are moved on in small steps.
 
+use super::attention;
 use super::blob_file::file;
 use super::clock::now;
 use super::device::{Device, device};
@@ -8,8 +9,8 @@ use super::options::{EncoderCall, encoder_call, load_precision};
 use super::token::{span, token};
 use crate::formats::ByteSource;
 use crate::tasks::encoding::{
-    self as task, Answer, Embedded, Entity, Filled, Label, MaskFill, ModelFolder, Piece, Precision,
-    Task,
+    self as task, Answer, Embedded, Entity, Filled, JsonTokenizer, Label, MaskFill, ModelFolder,
+    Piece, Precision, Task,
 };
 use crate::text::utf16::Utf16Index;
 use js_sys::{Array, Float32Array, Object, Reflect};
@@ -79,7 +80,8 @@ impl EncoderModel {
     pub fn embed(&self, texts: Vec<String>, options: &JsValue) -> Result<EncoderJob, JsValue> {
         let EncoderCall { embedding, .. } = encoder_call(options)?;
         let kept = if embedding.tokens { texts.clone() } else { Vec::new() };
-        Ok(EncoderJob { job: self.model.embed(texts, embedding), texts: kept })
+        let model = Rc::clone(&self.model);
+        Ok(EncoderJob { job: self.model.embed(texts, embedding), model, texts: kept })
     }
 
     /// Begins to label a text. Options: `{ topK, tooLong }`.
@@ -89,7 +91,8 @@ impl EncoderModel {
     pub fn classify(&self, text: String, options: &JsValue) -> Result<EncoderJob, JsValue> {
         let EncoderCall { embedding, top } = encoder_call(options)?;
         let job = self.model.classify(text, top.unwrap_or(usize::MAX), embedding.too_long);
-        Ok(EncoderJob { job: job.map_err(|error| to_js(&error))?, texts: Vec::new() })
+        let model = Rc::clone(&self.model);
+        Ok(EncoderJob { job: job.map_err(|error| to_js(&error))?, model, texts: Vec::new() })
     }
 
     /// Begins to label the words of a text. Options: `{ tooLong }`.
@@ -101,7 +104,8 @@ impl EncoderModel {
         let EncoderCall { embedding, .. } = encoder_call(options)?;
         let texts = vec![text.clone()];
         let job = self.model.tag(text, embedding.too_long);
-        Ok(EncoderJob { job: job.map_err(|error| to_js(&error))?, texts })
+        let model = Rc::clone(&self.model);
+        Ok(EncoderJob { job: job.map_err(|error| to_js(&error))?, model, texts })
     }
 
     /// Begins to look for tokens for the gap of a text. Options: `{ topK, tooLong }`; five if nothing is said.
@@ -113,7 +117,8 @@ impl EncoderModel {
         let EncoderCall { embedding, top } = encoder_call(options)?;
         let texts = vec![text.clone()];
         let job = self.model.fill(text, top.unwrap_or(5), embedding.too_long);
-        Ok(EncoderJob { job: job.map_err(|error| to_js(&error))?, texts })
+        let model = Rc::clone(&self.model);
+        Ok(EncoderJob { job: job.map_err(|error| to_js(&error))?, model, texts })
     }
 }
 
@@ -135,6 +140,7 @@ impl EncoderModel {
 #[wasm_bindgen]
 pub struct EncoderJob {
     job: task::EncodingJob<Device>,
+    model: Rc<task::EncodingModel<Device>>,
     /// Those whose ranges the answer has.
     texts: Vec<String>,
 }
@@ -153,6 +159,16 @@ impl EncoderJob {
         self.job.completed() as u32
     }
 
+    /// Has an embedding with `detail` contain attention: of the layers and heads named, counted from 0, or of all where a
+    /// list is empty. Of `kinds` bit 0 stands for 'encoder', which is all that there is; 0 for all.
+    ///
+    /// # Errors
+    /// An object `{ code, message, option }`.
+    pub fn watch(&mut self, kinds: u32, layers: &[u32], heads: &[u32]) -> Result<(), JsValue> {
+        let request = attention::request(kinds, layers, heads);
+        self.job.watch(&request).map_err(|error| to_js(&error))
+    }
+
     /// Works for about `budget_ms` milliseconds, at least one step.
     ///
     /// # Errors
@@ -168,16 +184,16 @@ impl EncoderJob {
         Ok(())
     }
 
-    /// Of an embedding `{ vectors, truncated, tokens? }`, `vectors` of all texts one after the other; else
+    /// Of an embedding `{ vectors, truncated, tokens?, attention? }`, `vectors` of all texts one after the other; else
     /// `Classification`, `TaggedTokens` or `MaskFill` of the package.
     ///
     /// # Errors
     /// An object `{ code: 'internal', … }` if the job is not done.
     pub fn finish(self) -> Result<Object, JsValue> {
-        let Self { job, texts } = self;
+        let Self { job, model, texts } = self;
         let first = texts.first().map(String::as_str).unwrap_or_default();
         Ok(match job.finish().map_err(|error| to_js(&error))? {
-            Answer::Embeddings(embedded) => embeddings(&embedded, &texts),
+            Answer::Embeddings(embedded) => embeddings(&embedded, &texts, model.tokenizer()),
             Answer::Classification(answer) => {
                 let object = Object::new();
                 set(&object, "labels", answer.labels.iter().map(label).collect::<Array>());
@@ -213,7 +229,7 @@ pub(super) fn folder(files: &JsValue) -> Result<ModelFolder, JsValue> {
     Ok(ModelFolder::new(all))
 }
 
-fn embeddings(embedded: &Embedded, texts: &[String]) -> Object {
+fn embeddings(embedded: &Embedded, texts: &[String], tokenizer: &JsonTokenizer) -> Object {
     let object = Object::new();
     set(&object, "vectors", Float32Array::from(embedded.vectors.as_slice()));
     let truncated = embedded.truncated.iter().map(|truncated| JsValue::from_bool(*truncated));
@@ -222,8 +238,29 @@ fn embeddings(embedded: &Embedded, texts: &[String]) -> Object {
         let tokens = embedded.tokens.iter().zip(texts);
         let tokens = tokens.map(|(pieces, text)| self::tokens(pieces, text));
         set(&object, "tokens", tokens.collect::<Array>());
+        let attention = embedded.attention.iter().zip(embedded.tokens.iter().zip(texts));
+        let attention = attention.map(|(weights, (pieces, text))| {
+            let tokens = all_tokens(pieces, text, tokenizer);
+            let object = Object::new();
+            set(&object, "encoder", attention::weights(weights, &tokens));
+            object
+        });
+        set(&object, "attention", attention.collect::<Array>());
     }
     object
+}
+
+/// `Token[]` with those around the text, which have their names for a text.
+fn all_tokens(pieces: &[Piece], text: &str, tokenizer: &JsonTokenizer) -> Array {
+    let index = Utf16Index::new(text);
+    let token = |piece: &Piece| {
+        let part = match piece.word {
+            Some(_) => text.get(piece.range.clone()),
+            None => tokenizer.token_text(piece.id),
+        };
+        token(piece.id, part.unwrap_or_default(), &piece.range, &index)
+    };
+    pieces.iter().map(token).collect()
 }
 
 /// `Token[]`, without those around the text.

@@ -1,6 +1,7 @@
 //! Text generation for JavaScript: a loaded language model, sessions that remember what they read, jobs that are moved on
 //! in small steps.
 
+use super::attention;
 use super::blob_file::file;
 use super::clock::now;
 use super::device::{Device, device};
@@ -8,11 +9,11 @@ use super::error::{invalid, set, to_js};
 use super::options::{generation_options, text_load_options};
 use super::token::token;
 use crate::tasks::text_generation::{
-    self as task, Completed, FinishReason, KvCache, Part, Precision,
+    self as task, Completed, FinishReason, KvCache, Part, Precision, Tokenizer,
 };
 use crate::text::utf16::Utf16Index;
 use js_sys::{Array, Float32Array, Object};
-use std::rc::Rc;
+use std::{ops::Range, rc::Rc};
 use wasm_bindgen::{JsCast, JsValue, prelude::wasm_bindgen};
 
 /// A loaded language model.
@@ -120,7 +121,7 @@ impl TextModel {
 
     /// An empty session.
     pub fn session(&self) -> TextSession {
-        TextSession { session: self.model.session() }
+        TextSession { model: Rc::clone(&self.model), session: self.model.session() }
     }
 
     /// Begins to score a text.
@@ -152,6 +153,7 @@ impl TextModel {
 /// What one conversation has read.
 #[wasm_bindgen]
 pub struct TextSession {
+    model: Rc<task::TextModel<Device>>,
     session: task::Session<Device>,
 }
 
@@ -162,7 +164,8 @@ impl TextSession {
     /// # Errors
     /// An object `{ code: 'internal', … }` in the middle of a job's step.
     pub fn fork(&self) -> Result<Self, JsValue> {
-        Ok(Self { session: self.session.fork().map_err(|error| to_js(&error))? })
+        let session = self.session.fork().map_err(|error| to_js(&error))?;
+        Ok(Self { model: Rc::clone(&self.model), session })
     }
 
     /// Begins to write after the prompt `ids`. Options: `{ maxNewTokens, contextWindow, temperature, topK, topP, minP,
@@ -173,7 +176,8 @@ impl TextSession {
     pub fn generate(&self, ids: Vec<u32>, options: &JsValue) -> Result<TextJob, JsValue> {
         let options = generation_options(options)?;
         let job = self.session.generate(ids, options).map_err(|error| to_js(&error))?;
-        Ok(TextJob { job, prompt_ms: 0.0, new_ms: 0.0 })
+        let model = Rc::clone(&self.model);
+        Ok(TextJob { job, model, prompt_ms: 0.0, new_ms: 0.0 })
     }
 }
 
@@ -181,6 +185,7 @@ impl TextSession {
 #[wasm_bindgen]
 pub struct TextJob {
     job: task::GenerationJob<Device>,
+    model: Rc<task::TextModel<Device>>,
     prompt_ms: f64,
     new_ms: f64,
 }
@@ -191,6 +196,16 @@ impl TextJob {
     #[wasm_bindgen(getter)]
     pub fn done(&self) -> bool {
         self.job.is_done()
+    }
+
+    /// Has the answer contain attention: of the layers and heads named, counted from 0, or of all where a list is empty.
+    /// Of `kinds` bit 1 stands for 'decoder', which is all that there is; 0 for all.
+    ///
+    /// # Errors
+    /// An object `{ code, message, option }`.
+    pub fn watch(&mut self, kinds: u32, layers: &[u32], heads: &[u32]) -> Result<(), JsValue> {
+        let request = attention::request(kinds, layers, heads);
+        self.job.watch(&request).map_err(|error| to_js(&error))
     }
 
     /// Works for about `budget_ms` milliseconds, at least one step.
@@ -222,10 +237,28 @@ impl TextJob {
     /// # Errors
     /// An object `{ code: 'internal', … }` if the job is not done.
     pub fn finish(self) -> Result<Object, JsValue> {
-        let Self { job, prompt_ms, new_ms } = self;
+        let Self { job, model, prompt_ms, new_ms } = self;
         let completed = job.complete().map_err(|error| to_js(&error))?;
-        Ok(completion_object(&completed, prompt_ms, new_ms))
+        let object = completion_object(&completed, prompt_ms, new_ms);
+        if let Some((ids, weights)) = &completed.attention {
+            let tokens = all_tokens(ids, model.tokenizer());
+            let kinds = Object::new();
+            set(&kinds, "decoder", attention::weights(weights, &tokens));
+            set(&object, "attention", kinds);
+        }
+        Ok(object)
     }
+}
+
+/// `Token[]` of prompt and answer, whose ranges are in the text that both write together. What writes none has its name.
+fn all_tokens(ids: &[u32], tokenizer: &Tokenizer) -> Array {
+    let decoded = tokenizer.decode(ids);
+    let index = Utf16Index::new(&decoded.text);
+    let token = |(id, range): (&u32, &Range<usize>)| match decoded.text.get(range.clone()) {
+        Some(text) if !text.is_empty() => token(*id, text, range, &index),
+        _ => token(*id, &tokenizer.token_text(*id), range, &index),
+    };
+    ids.iter().zip(&decoded.ranges).map(token).collect()
 }
 
 fn completion_object(completed: &Completed, prompt_ms: f64, new_ms: f64) -> Object {

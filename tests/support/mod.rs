@@ -1,6 +1,7 @@
 //! What the native tests share: where fixtures, models and FLORES lie, and how to load them.
 #![allow(dead_code)] // each test file uses its part
 
+pub mod attention;
 pub mod encoders;
 #[cfg(feature = "gpu")]
 pub mod gpu;

@@ -1,5 +1,6 @@
 //! What comes out.
 
+use crate::tasks::attention::AttentionWeights;
 use crate::text::json_tokenizer::Piece;
 use std::ops::Range;
 
@@ -25,6 +26,8 @@ pub struct Embedded {
     pub truncated: Vec<bool>,
     /// Of each text its tokens, if they were asked for.
     pub tokens: Vec<Vec<Piece>>,
+    /// Of each text the attention weights of its tokens, if they were asked for.
+    pub attention: Vec<AttentionWeights>,
 }
 
 /// A label and how likely it is.

@@ -5,7 +5,8 @@ use super::embed::EmbeddingOptions;
 use super::model::{EncodingModel, Task, TooLong, checked};
 use crate::error::{Error, Result};
 use crate::ops::Ops;
-use crate::stack::Encoding as Blocks;
+use crate::stack::{BlockWeights, Encoding as Blocks, Watch};
+use crate::tasks::attention::{Attention, AttentionRequest, OfKinds, Wanted, room};
 use crate::text::json_tokenizer::Encoding;
 use std::{ops::Range, rc::Rc};
 
@@ -37,6 +38,8 @@ pub struct EncodingJob<O: Ops> {
     /// Tokens of the first text that is not begun, where it found no place in a group.
     waiting: Option<Encoding>,
     answer: Answer,
+    /// The attention that is wanted, and what has come of it for the text under way.
+    watched: Option<(OfKinds<Wanted>, Attention)>,
 }
 
 impl<O: Ops + Clone> EncodingModel<O> {
@@ -106,6 +109,7 @@ impl<O: Ops + Clone> EncodingModel<O> {
             running: None,
             waiting: None,
             answer,
+            watched: None,
         }
     }
 
@@ -137,6 +141,17 @@ impl<O: Ops + Clone> EncodingModel<O> {
 }
 
 impl<O: Ops + Clone> EncodingJob<O> {
+    /// Has the answer of an embedding contain attention weights, of the tokens with those around the text. Texts then go
+    /// through the blocks one by one.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] for what the model does not have.
+    pub fn watch(&mut self, request: &AttentionRequest) -> Result<()> {
+        let wanted = request.of([self.model.encoder.attention(), [0, 0], [0, 0]])?;
+        self.watched = Some((wanted, Attention::default()));
+        Ok(())
+    }
+
     /// Whether every text is done.
     pub fn is_done(&self) -> bool {
         self.completed == self.texts.len()
@@ -151,10 +166,23 @@ impl<O: Ops + Clone> EncodingJob<O> {
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] for a text that is too long where that is an error, or without the gap that is to be
-    /// filled; whatever the device reports. The job is of no use after it.
+    /// filled; [`Error::TooMuch`] for attention that takes too much memory; whatever the device reports. The job is of no use after it.
     pub async fn step(&mut self) -> Result<()> {
         let Some((encodings, mut blocks)) = self.running.take() else { return self.begin() };
-        if self.model.encoder.advance(&mut self.ops, &mut blocks, None)? {
+        let mut seen = None;
+        let mut take = |layer, weights: BlockWeights<O>| {
+            seen = weights.mixer.map(|weights| (layer, weights));
+        };
+        let watch = self.watched.as_ref().map(|([Wanted { layers, heads }, ..], _)| Watch {
+            layers,
+            mixer: heads,
+            cross: &[],
+            take: &mut take,
+        });
+        if self.model.encoder.advance(&mut self.ops, &mut blocks, watch)? {
+            if let (Some(seen), Some((_, [attention, ..]))) = (seen, &mut self.watched) {
+                attention.take(&mut self.ops, seen, 0).await?;
+            }
             self.running = Some((encodings, blocks));
             return Ok(());
         }
@@ -184,7 +212,8 @@ impl<O: Ops + Clone> EncodingJob<O> {
             if encoding.truncated && self.too_long == TooLong::Error {
                 return Err(self.too_long(text));
             }
-            if tokens > 0 && tokens + encoding.pieces.len() > GROUP {
+            let is_full = tokens > 0 && tokens + encoding.pieces.len() > GROUP;
+            if is_full || (self.watched.is_some() && !encodings.is_empty()) {
                 self.waiting = Some(encoding);
                 break;
             }
@@ -198,6 +227,9 @@ impl<O: Ops + Clone> EncodingJob<O> {
         let ids = |encoding: &Encoding| encoding.pieces.iter().map(|piece| piece.id).collect();
         let ids: Vec<Vec<u32>> = encodings.iter().map(ids).collect();
         let ids: Vec<&[u32]> = ids.iter().map(Vec::as_slice).collect();
+        if let Some((wanted, attention)) = &mut self.watched {
+            *attention = room(wanted, [[tokens; 2], [0, 0], [0, 0]])?;
+        }
         let blocks = self.model.encoder.begin(&mut self.ops, &ids)?;
         self.running = Some((encodings, blocks));
         Ok(())
@@ -222,6 +254,10 @@ impl<O: Ops + Clone> EncodingJob<O> {
         match (&mut self.answer, self.purpose) {
             (Answer::Embeddings(to), Purpose::Embed(options)) => {
                 model.add_vectors(ops, encodings, blocks, options, to).await?;
+                if let Some((_, attention)) = &mut self.watched {
+                    let [encoder, ..] = std::mem::take(attention);
+                    to.attention.push(encoder);
+                }
             }
             (answer, purpose) => {
                 let text = self.texts.first().map(String::as_str).unwrap_or_default();

@@ -1,12 +1,14 @@
 //! A generation under way: the prompt read a part at a time, then a token a step.
 
 use super::model::TextModel;
+use super::observe::Observation;
 use super::session::{Session, Shared};
 use crate::error::{Error, Result};
 use crate::generate::{Sampler, SamplingOptions, StopStrings};
 #[cfg(feature = "gpu")]
 use crate::ops::Choices;
 use crate::ops::Ops;
+use crate::tasks::attention::{AttentionRequest, AttentionWeights};
 use crate::text::tokenizer::TextStream;
 use std::{ops::Range, rc::Rc};
 
@@ -53,6 +55,8 @@ pub struct Completed {
     pub logprobs: Option<Vec<f32>>,
     /// Why it ended.
     pub finish_reason: FinishReason,
+    /// Tokens of prompt and answer, each of which is a query and a key, and their attention weights, if they were wanted.
+    pub attention: Option<(Vec<u32>, AttentionWeights)>,
     /// Tokens of the prompt.
     pub prompt_tokens: usize,
     /// Those of them that had been read before.
@@ -85,6 +89,8 @@ pub struct GenerationJob<O: Ops> {
     /// Bytes of the text that were taken.
     taken: usize,
     finished: Option<FinishReason>,
+    /// The attention that is wanted.
+    observed: Option<Observation<O>>,
 }
 
 impl<O: Ops + Clone> Session<O> {
@@ -134,14 +140,28 @@ impl<O: Ops + Clone> Session<O> {
             text: String::new(),
             taken: 0,
             finished: None,
+            observed: None,
         })
     }
 }
 
+impl<O: Ops + Clone> GenerationJob<O> {
+    /// Has the answer contain attention weights, of prompt and answer as they are at the end.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] for what the model does not have; [`Error::TooMuch`] for what takes too much memory with the
+    /// prompt already.
+    pub fn watch(&mut self, request: &AttentionRequest) -> Result<()> {
+        self.observed = Some(Observation::new(&self.model, request, self.sequence.len())?);
+        Ok(())
+    }
+}
+
 impl<O: Ops> GenerationJob<O> {
-    /// Whether the text is at its end.
+    /// Whether the text is at its end, and its attention known where that is wanted.
     pub fn is_done(&self) -> bool {
-        self.finished.is_some()
+        let is_observed = |observed: &Observation<O>| observed.is_done(&self.sequence);
+        self.finished.is_some() && self.observed.as_ref().is_none_or(is_observed)
     }
 
     /// Whether the whole prompt was read.
@@ -162,7 +182,8 @@ impl<O: Ops> GenerationJob<O> {
     /// counts as read then.
     pub async fn step(&mut self) -> Result<()> {
         if self.finished.is_some() {
-            return Ok(());
+            let Some(observed) = &mut self.observed else { return Ok(()) };
+            return observed.step(&self.model.decoder, &self.sequence).await;
         }
         // What may wait there is part of this function's state, and would stay in modules that never do.
         #[cfg(feature = "gpu")]
@@ -323,8 +344,10 @@ impl<O: Ops> GenerationJob<O> {
                 what: "a job was asked for its result early".to_owned(),
             });
         };
+        let attention = self.observed.map(|observed| (self.sequence, observed.finish()));
         Ok(Completed {
             text: self.text,
+            attention,
             tokens: self.tokens,
             logprobs: self.options.logprobs.then_some(self.logprobs),
             finish_reason,

@@ -2,6 +2,7 @@
 
 mod job;
 mod model;
+mod observe;
 mod score;
 mod session;
 mod vocabulary;

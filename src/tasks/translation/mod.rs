@@ -2,6 +2,7 @@
 //! the attention of translations that are given.
 
 mod alignment;
+mod attention;
 mod copy;
 mod job;
 mod join;

@@ -1,0 +1,169 @@
+// Attention weights through the package, in Node: of small encoders beside what transformers looks at
+// (tests/fixtures/attention), of SmolLM2 by what every causal model has to hold to.
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { after, test } from 'node:test';
+import { configure, Embedder, LanguageModel, MultiheadError, unload } from 'multihead';
+import { attentionOf } from '../dist/attention.js';
+import { SMALL } from './encoder-fixtures.js';
+
+const FIXTURES = new URL('../../tests/fixtures/attention/', import.meta.url);
+configure({ modelBase: new URL('../../models/', import.meta.url) });
+after(() => unload());
+
+/** @type {Record<string, { text: string, ids: number[], tokens: string[], shapes: Record<string, number[]> }>} */
+const EXPECTED = JSON.parse(readFileSync(new URL('expected.json', FIXTURES), 'utf8'));
+
+/** @param {string} name @param {string} kind */
+function weightsOf(name, kind) {
+  const bytes = readFileSync(new URL(`${name}-${kind}.f32`, FIXTURES));
+  return Float32Array.from({ length: bytes.length / 4 }, (_, place) => bytes.readFloatLE(4 * place));
+}
+
+/** Largest difference of two lists. @param {Float32Array} a @param {Float32Array} b */
+function difference(a, b) {
+  assert.equal(a.length, b.length);
+  return a.reduce((most, one, place) => Math.max(most, Math.abs(one - (b[place] ?? NaN))), 0);
+}
+
+/** Rows sum to 1, and where `isSeen` says no, weights are exactly 0.
+ * @param {import('multihead').AttentionWeights} attention @param {(query: number, key: number) => boolean} isSeen */
+function checkRows({ weights, layers, heads, queryLen, keyLen, queryTokens, keyTokens }, isSeen) {
+  assert.equal(weights.length, layers.length * heads.length * queryLen * keyLen);
+  assert.equal(weights.byteLength, weights.buffer.byteLength, 'a buffer of its own');
+  assert.deepEqual([queryTokens.length, keyTokens.length], [queryLen, keyLen]);
+  for (let row = 0; row < weights.length / keyLen; row++) {
+    const own = weights.subarray(row * keyLen, (row + 1) * keyLen);
+    const sum = own.reduce((total, weight) => total + weight, 0);
+    assert(Math.abs(sum - 1) < 1e-5, `${row}: ${sum}`);
+    for (const [key, weight] of own.entries()) {
+      if (!isSeen(row % queryLen, key)) assert.equal(weight, 0, `${row}, ${key}`);
+    }
+  }
+}
+
+for (const name of ['bert-embed', 'roberta-embed', 'mpnet-embed']) {
+  test(`${name} looks where it does in transformers`, async () => {
+    const expected = EXPECTED[name];
+    assert(expected !== undefined);
+    const embedder = await Embedder.create({ model: new URL(`${name}/`, SMALL), precision: 'float32' });
+    const texts = ['the old town', expected.text];
+    const detailed = await embedder.embedDetailed(texts, { attention: true });
+    const got = detailed[1]?.attention?.encoder;
+    assert(got !== undefined);
+    assert.deepEqual(Object.keys(detailed[1]?.attention ?? {}), ['encoder']);
+    const { layers, heads, queryLen, keyLen } = got;
+    assert.deepEqual([layers.length, heads.length, queryLen, keyLen], expected.shapes['encoder']);
+    assert.deepEqual(
+      got.queryTokens.map(({ id }) => id),
+      expected.ids,
+    );
+    for (const place of [0, -1]) {
+      const mark = got.keyTokens.at(place);
+      assert.deepEqual([mark?.text, mark?.range], [expected.tokens.at(place), [0, 0]]);
+    }
+    const most = difference(got.weights, weightsOf(name, 'encoder'));
+    assert(most <= 1e-3, `${most}`);
+    checkRows(got, () => true);
+
+    // Of some layers and heads, in the order asked for.
+    const some = { kinds: /** @type {const} */ (['encoder']), layers: [1], heads: [1, 0] };
+    const [few] = await embedder.embedDetailed([expected.text], { attention: some });
+    const part = few?.attention?.encoder;
+    assert(part !== undefined);
+    assert.deepEqual([part.layers, part.heads], [[1], [1, 0]]);
+    const size = queryLen * keyLen;
+    const start = heads.length * size;
+    assert.deepEqual(part.weights.subarray(0, size), got.weights.subarray(start + size, start + 2 * size));
+    assert.deepEqual(part.weights.subarray(size), got.weights.subarray(start, start + size));
+
+    // What is not asked for is not there, and the vectors are the same.
+    const plain = await embedder.embedDetailed(texts);
+    assert(plain.every((one) => !('attention' in one)));
+    assert.deepEqual(plain[1]?.vector, detailed[1]?.vector);
+    embedder.destroy();
+  });
+}
+
+test('what an encoder does not have is said', async () => {
+  const embedder = await Embedder.create({ model: new URL('bert-embed/', SMALL) });
+  /** @type {[import('multihead').AttentionRequest, RegExp][]} */
+  const wrong = [
+    [{ layers: [2] }, /layer 2: 'encoder' has 2 layers/],
+    [{ heads: [0, 4] }, /head 4: 'encoder' has 4 heads/],
+    [{ kinds: ['cross'] }, /kind 'cross'/],
+    [{ layers: [] }, /layers: a list/],
+  ];
+  for (const [attention, said] of wrong) {
+    await assert.rejects(embedder.embedDetailed(['a'], { attention }), (error) => {
+      assert(error instanceof MultiheadError);
+      assert.deepEqual([error.code, error.option], ['invalid-argument', 'attention']);
+      assert.match(error.message, said);
+      return true;
+    });
+  }
+  assert.equal((await embedder.embedDetailed(['a'])).length, 1, 'it works on');
+  embedder.destroy();
+});
+
+test('prompt and answer of a language model look back', async () => {
+  const model = await LanguageModel.create();
+  const call = { temperature: 0, maxNewTokens: 4 };
+  const plain = await model.complete('The river runs through', call);
+  assert(!('attention' in plain));
+  const watched = await model.complete('The river runs through', { ...call, attention: { layers: [0, 29] } });
+  assert.deepEqual([watched.text, watched.tokens], [plain.text, plain.tokens]);
+  const { decoder, ...others } = watched.attention ?? {};
+  assert.deepEqual(others, {});
+  assert(decoder !== undefined);
+  const { promptTokens, newTokens } = watched.stats;
+  assert.deepEqual([decoder.layers, decoder.heads.length], [[0, 29], 9]);
+  assert.equal(decoder.queryLen, promptTokens + newTokens);
+  assert.equal(decoder.keyTokens.map(({ text }) => text).join(''), `The river runs through${watched.text}`);
+  checkRows(decoder, (query, key) => key <= query);
+  // 30 layers of 9 heads, 600 tokens by 600.
+  const long = 'river '.repeat(600);
+  await assert.rejects(model.complete(long, { ...call, attention: true }), (error) => {
+    assert(error instanceof MultiheadError);
+    assert.deepEqual([error.code, error.option], ['out-of-memory', 'attention']);
+    assert.match(error.message, /fewer layers or heads/);
+    return true;
+  });
+  model.destroy();
+});
+
+test('a request is read once, and what it cannot be is said', () => {
+  assert.equal(attentionOf(undefined), undefined);
+  assert.equal(attentionOf(false), undefined);
+  assert.deepEqual(attentionOf(true), { kinds: 0, layers: [], heads: [] });
+  assert.deepEqual(attentionOf({ kinds: ['cross', 'encoder'], heads: [3] }), {
+    kinds: 0b101,
+    layers: [],
+    heads: [3],
+  });
+  for (const wrong of [
+    null,
+    1,
+    'all',
+    { layer: [1] },
+    { layers: 1 },
+    { layers: [-1] },
+    { layers: [0.5] },
+    { layers: ['0'] },
+    { layers: [0, 0] },
+    { heads: [] },
+    { heads: [2 ** 32] },
+    { kinds: ['self'] },
+    {
+      get kinds() {
+        throw new Error('no');
+      },
+    },
+  ]) {
+    assert.throws(
+      () => attentionOf(wrong),
+      (error) => error instanceof MultiheadError && error.option === 'attention',
+    );
+  }
+});
