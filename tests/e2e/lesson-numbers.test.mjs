@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { entropy, largestOf, mix, softmax, spread } from '../../www/lesson/numbers/arithmetic.js';
 import { keptBytes, layerCosts, perWord, steps } from '../../www/lesson/numbers/counts.js';
 import { COSINES, TABLE } from '../../www/lesson/numbers/learned.js';
+import { LENGTHS, textOf, times } from '../../www/lesson/numbers/measure.js';
 import { lookUp } from '../../www/lesson/numbers/one-head.js';
 import { comparison, outputs, SENTENCE, swapped } from '../../www/lesson/numbers/order.js';
 import { frequencies, rotary, shifted, sinusoidal } from '../../www/lesson/numbers/positions.js';
@@ -191,6 +192,13 @@ test('cost: twice the text is four times the comparisons, twice the memory, twic
       { recurrent: 1024, attention: 1 },
     ],
   );
+});
+
+test('measured: texts have the tokens that they are said to have, ratios are those of neighbours', () => {
+  // A word a token, and two marks; every length is twice the one before.
+  for (const length of LENGTHS) assert.equal(textOf(length).split(' ').length + 2, length);
+  assert(LENGTHS.slice(1).every((length, place) => length === 2 * (LENGTHS[place] ?? 0)));
+  assert.deepEqual([times(9, undefined), times(9, 4)], ['', '× 2.3']);
 });
 
 test('masks: each is what its name says, rows sum to 1, and what is hidden is exactly 0', () => {

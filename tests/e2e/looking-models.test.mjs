@@ -1,4 +1,5 @@
-// Looking into the page's own models in Chromium: every head is there, rows are softmaxes, the guided head aligns.
+// Looking into the page's own models in Chromium: every head is there, rows are softmaxes, the guided head aligns; time
+// and bytes against length are measured.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -43,6 +44,32 @@ test('a translation: the guided head looks at the words that belong together', a
   const query = cross.queryTokens.findIndex(({ text }) => text.trim() === 'porta');
   const guided = headOf(cross, 0, 0);
   assert.equal(cross.keyTokens[largestOf(rowOf(guided, query, cross.keyLen))]?.text.trim(), 'door');
+  assert.deepEqual(problems, []);
+  await close();
+});
+
+test('an encoder: twelve heads in six layers; measured, its weights take four bytes a pair of tokens and head', async () => {
+  const { page, problems, close } = await open();
+  await page.goto(`${server().origin}/#attention-looking`);
+  const section = page.locator('#attention-looking');
+  await section.getByRole('combobox', { name: 'Model' }).selectOption('embed');
+  await section.getByRole('button', { name: 'Look' }).click();
+  await section.getByText(/→ a vector of 384 numbers/).waitFor();
+  assert.equal(await section.locator('.heads-grid button').count(), 6 * 12);
+  const { queryTokens, queryLen, keyLen } = await numbersOf(page);
+  assert.equal(queryLen, keyLen);
+  assert.deepEqual([queryTokens[0]?.text, queryTokens.at(-1)?.text], ['[CLS]', '[SEP]']);
+
+  const measured = page.locator('#attention-measured');
+  await measured.getByRole('button', { name: 'Measure' }).click();
+  await measured.locator('tbody tr').nth(4).waitFor();
+  const rows = await measured
+    .locator('tbody tr')
+    .evaluateAll((all) => all.map((row) => [...row.children].map(({ textContent }) => textContent ?? '')));
+  for (const [tokens = '', milliseconds = '', , bytes = ''] of rows) {
+    assert(Number(milliseconds) > 0, milliseconds);
+    assert.equal(Number(bytes.replaceAll(',', '')), 6 * 12 * Number(tokens) ** 2 * 4);
+  }
   assert.deepEqual(problems, []);
   await close();
 });

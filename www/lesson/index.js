@@ -6,6 +6,7 @@ import { families } from './pictures/families.js';
 import { growth } from './pictures/growth.js';
 import { heads } from './pictures/heads.js';
 import { masks } from './pictures/masks.js';
+import { measuring } from './pictures/measuring.js';
 import { places } from './pictures/places.js';
 import { reversing } from './pictures/reversing.js';
 import { saturating } from './pictures/saturating.js';
@@ -25,6 +26,7 @@ const PICTURES = {
   places,
   turning,
   growth,
+  measuring,
   families,
   looking,
 };

@@ -1,6 +1,6 @@
 // Models to look into: each takes a text, and gives what it made of it with all its attention weights.
 
-import { configure, Translator } from '../../../pkg/dist/index.js';
+import { configure, Embedder, LanguageModel, Translator } from '../../../pkg/dist/index.js';
 import { chosenDevice } from '../../device.js';
 
 configure({ modelBase: new URL('models/', document.baseURI) });
@@ -26,6 +26,9 @@ configure({ modelBase: new URL('models/', document.baseURI) });
  * @property {(options: ModelOptions) => Promise<Model>} load
  */
 
+/** Tokens that a language model writes on. */
+const NEW_TOKENS = 8;
+
 /** @type {readonly Task[]} */
 export const TASKS = [
   {
@@ -46,6 +49,44 @@ export const TASKS = [
           const said = first.targetTokens.map((token) => token.text).join('');
           const more = sentences.length > 1 ? ' (the first sentence; one is shown at a time)' : '';
           return { said: `${said.trim()}${more}`, attention: { cross: guidedHead(first) } };
+        },
+      };
+    },
+  },
+  {
+    id: 'embed',
+    name: 'Read for search: English',
+    model: 'all-minilm-l6-v2',
+    example: 'The bank of the river was muddy.',
+    note: 'all-MiniLM-L6-v2: an encoder of six layers with twelve heads each. Everything sees everything; nobody labelled what a head looks at.',
+    async load(options) {
+      const gpu = options.device === 'webgpu';
+      const embedder = await Embedder.create({ ...options, precision: gpu ? 'auto' : 'int8' });
+      return {
+        info: embedder,
+        async look(text, signal) {
+          const [one] = await embedder.embedDetailed([text], { signal, attention: true });
+          if (one?.attention === undefined) throw new Error('There is nothing to read in this text');
+          return { said: `a vector of ${one.vector.length} numbers`, attention: one.attention };
+        },
+      };
+    },
+  },
+  {
+    id: 'write',
+    name: 'Write on: English',
+    model: 'smollm2-135m-instruct',
+    example: 'The capital of France is',
+    note: 'SmolLM2-135M: a decoder of thirty layers with nine heads each, causal. Many of its heads look at the very first token when there is nothing else to look at.',
+    async load(options) {
+      const model = await LanguageModel.create(options);
+      return {
+        info: model,
+        async look(text, signal) {
+          const call = { signal, attention: true, maxNewTokens: NEW_TOKENS, temperature: 0 };
+          const completion = await model.complete(text, call);
+          if (completion.attention === undefined) throw new Error('The model has read nothing');
+          return { said: `…${completion.text}`, attention: completion.attention };
         },
       };
     },
