@@ -24,6 +24,7 @@ test('a translation: the guided head looks at the words that belong together', a
   const { page, problems, close } = await open();
   await page.goto(`${server().origin}/#attention-looking`);
   const section = page.locator('#attention-looking');
+  await section.getByRole('combobox', { name: 'Model' }).selectOption('translate');
   await section.getByText(/MB, to download once/).waitFor();
   await section.getByRole('textbox', { name: 'Text' }).fill('The door was closed.');
   await section.getByRole('button', { name: 'Look' }).click();
@@ -44,6 +45,26 @@ test('a translation: the guided head looks at the words that belong together', a
   const query = cross.queryTokens.findIndex(({ text }) => text.trim() === 'porta');
   const guided = headOf(cross, 0, 0);
   assert.equal(cross.keyTokens[largestOf(rowOf(guided, query, cross.keyLen))]?.text.trim(), 'door');
+  assert.deepEqual(problems, []);
+  await close();
+});
+
+test('small models over letters: dates by default; letters turned round look at those that they copy, unlabelled', async () => {
+  const { page, problems, close } = await open();
+  await page.goto(`${server().origin}/#attention-looking`);
+  const section = page.locator('#attention-looking');
+  await section.getByRole('button', { name: 'Look' }).click();
+  await section.getByText('“march 5, 1987” → 1987-03-05').waitFor();
+  assert.doesNotMatch((await section.locator('.head-side .sum').textContent()) ?? '', /trained on/);
+  await section.getByRole('combobox', { name: 'Model' }).selectOption('reverse');
+  await section.getByRole('button', { name: 'Look' }).click();
+  await section.getByText('“attention” → noitnetta').waitFor();
+  const turned = await numbersOf(page);
+  // The first letter written is the last one read, and so on.
+  assert.deepEqual(
+    Array.from('noitnetta', (_, query) => largestOf(rowOf(turned.weights, query, turned.keyLen))),
+    [8, 7, 6, 5, 4, 3, 2, 1, 0],
+  );
   assert.deepEqual(problems, []);
   await close();
 });

@@ -63,7 +63,7 @@ export function looking(stage) {
       const seen = await lookAt(text, signal);
       if (own !== newest) return;
       status.textContent = `“${text}” → ${seen.said}`;
-      element('attention-engine', HTMLElement).textContent = whereItRuns(info);
+      if (info !== undefined) element('attention-engine', HTMLElement).textContent = whereItRuns(info);
       inspector.show(one, text, seen);
     } catch (thrown) {
       if (own === newest) status.textContent = thrown instanceof Error ? thrown.message : String(thrown);

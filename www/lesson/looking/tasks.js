@@ -1,6 +1,6 @@
 // Models to look into: each takes a text, and gives what it made of it with all its attention weights.
 
-import { configure, Embedder, LanguageModel, Translator } from '../../../pkg/dist/index.js';
+import { configure, Embedder, LanguageModel, Translator, transliterate } from '../../../pkg/dist/index.js';
 import { chosenDevice } from '../../device.js';
 
 configure({ modelBase: new URL('models/', document.baseURI) });
@@ -16,11 +16,11 @@ configure({ modelBase: new URL('models/', document.baseURI) });
 /**
  * A model that is loaded.
  * @typedef {object} Model
- * @property {Loaded} info @property {(text: string, signal: AbortSignal) => Promise<Seen>} look
+ * @property {Loaded | undefined} info Where it runs; not known of models over letters. @property {(text: string, signal: AbortSignal) => Promise<Seen>} look
  */
 /**
  * @typedef {object} Task
- * @property {string} id @property {string} name @property {string} model Its id in the index of models.
+ * @property {string} id @property {string} name @property {string} model Its id in the index of models, or its folder's.
  * @property {string} example @property {string} note What it is, for a learner.
  * @property {boolean} [guided] Whether the first head of the last cross-attention was trained on alignments.
  * @property {(options: ModelOptions) => Promise<Model>} load
@@ -29,8 +29,73 @@ configure({ modelBase: new URL('models/', document.baseURI) });
 /** Tokens that a language model writes on. */
 const NEW_TOKENS = 8;
 
+/**
+ * A model over letters: what its likeliest answer looked at.
+ * @param {Pick<Task, 'id' | 'name' | 'model' | 'example' | 'note'>} about @param {import('../../../pkg/dist/index.js').ModelSource} model @param {number} beamSize
+ * @returns {Task}
+ */
+function letters(about, model, beamSize) {
+  return {
+    ...about,
+    async load(options) {
+      // They are so small that a GPU would only wait.
+      const call = { ...options, device: /** @type {const} */ ('cpu'), model, beamSize };
+      await transliterate('a', call);
+      return {
+        info: undefined,
+        async look(text, signal) {
+          const { candidates } = await transliterate(text, { ...call, signal });
+          const [best] = candidates;
+          if (best === undefined || best.alignment.queryLen === 0)
+            throw new Error('The model knows no letter of this text');
+          return { said: best.text, attention: { cross: best.alignment } };
+        },
+      };
+    },
+  };
+}
+
+/** The files of a small model that came with the lesson. @param {string} name */
+function filesOf(name) {
+  const of = (/** @type {string} */ file) => new URL(`../models/${name}/${file}`, import.meta.url);
+  return { files: { 'config.json': of('config.json'), 'model.safetensors': of('model.safetensors') } };
+}
+
 /** @type {readonly Task[]} */
 export const TASKS = [
+  letters(
+    {
+      id: 'dates',
+      name: 'Write dates: a small Transformer',
+      model: 'dates',
+      example: 'march 5, 1987',
+      note: 'Two layers, four heads, trained for this lesson on dates and nothing else. Nobody labelled which letter belongs to which: see the year, which comes first, look at the end.',
+    },
+    filesOf('dates'),
+    1,
+  ),
+  letters(
+    {
+      id: 'reverse',
+      name: 'Turn letters round: the attention of 2014',
+      model: 'reverse-additive',
+      example: 'attention',
+      note: 'Two recurrent networks with additive attention between them, trained for this lesson on strings of up to 12 letters. Nobody labelled the diagonal that you see: it is how the task is done.',
+    },
+    filesOf('reverse-additive'),
+    1,
+  ),
+  letters(
+    {
+      id: 'khmer',
+      name: 'Write Khmer: from Latin letters',
+      model: 'en-km-translit',
+      example: 'suasdei',
+      note: 'A recurrent network with additive attention. It was trained on texts filled up to 25 letters, and sees the filling as well.',
+    },
+    'en-km-translit',
+    3,
+  ),
   {
     id: 'translate',
     name: 'Translate: English to Portuguese',
@@ -139,6 +204,7 @@ export function modelOf(task, progress) {
 
 /** Frees the model, now or once it has loaded. */
 export function giveUp() {
-  current?.model.then(({ info }) => info.destroy()).catch(() => undefined);
+  const given = current;
+  given?.model.then(({ info }) => info?.destroy()).catch(() => undefined);
   current = undefined;
 }
