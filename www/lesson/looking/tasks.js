@@ -69,7 +69,7 @@ export const TASKS = [
       name: 'Write dates: a small Transformer',
       model: 'dates',
       example: 'march 5, 1987',
-      note: 'Two layers, four heads, trained for this lesson on dates and nothing else. Nobody labelled which letter belongs to which: see the year, which comes first, look at the end.',
+      note: 'Two layers, four heads, trained for this lesson on dates and nothing else. Nobody labelled which letter belongs to which: see the digits of month, day and year cross to where they are said. This is one head; the package gives the last layer’s first.',
     },
     filesOf('dates'),
     1,
