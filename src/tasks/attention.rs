@@ -63,7 +63,8 @@ impl AttentionRequest {
     /// What is wanted of a model that has so many `[layers, heads]` of each kind.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for a layer, a head or a kind that the model does not have.
+    /// [`Error::InvalidArgument`] for a layer, a head or a kind that the model does not have, and for a layer or a head that
+    /// is named twice.
     pub fn of(&self, has: OfKinds<[usize; 2]>) -> Result<OfKinds<Wanted>> {
         let mut wanted = OfKinds::<Wanted>::default();
         let all = [AttentionKind::Encoder, AttentionKind::Decoder, AttentionKind::Cross];
@@ -85,6 +86,14 @@ impl AttentionRequest {
 }
 
 fn chosen(asked: &[usize], count: usize, kind: &str, what: &str) -> Result<Vec<usize>> {
+    let mut seen = vec![false; count];
+    for index in asked {
+        if let Some(seen) = seen.get_mut(*index)
+            && std::mem::replace(seen, true)
+        {
+            return Err(invalid(format!("{what} {index} is there twice")));
+        }
+    }
     match asked.iter().find(|index| **index >= count) {
         Some(index) => {
             Err(invalid(format!("{what} {index}: '{kind}' has {count} {what}s, counted from 0")))
@@ -195,6 +204,8 @@ mod tests {
             (request(&[AttentionKind::Encoder], &[6], &[]), "layer 6: 'encoder' has 6 layers"),
             (request(&[], &[], &[8]), "head 8: 'encoder' has 8 heads"),
             (request(&[AttentionKind::Decoder], &[], &[]), "kind 'decoder'"),
+            (request(&[], &[1, 0, 1], &[]), "layer 1 is there twice"),
+            (request(&[], &[], &[0, 0]), "head 0 is there twice"),
         ] {
             let error = asked.of(HAS).unwrap_err();
             assert_eq!((error.code(), error.option()), ("invalid-argument", Some("attention")));

@@ -1,6 +1,7 @@
 //! Attention of a finished text: it is read once more, beside the session, while its weights are taken. So a generation
 //! that nobody looks at does nothing for it, and its weights are those that its steps had, bit for bit on the CPU.
 
+use super::job::CHUNK;
 use super::model::TextModel;
 use crate::error::Result;
 use crate::ops::Ops;
@@ -8,9 +9,6 @@ use crate::stack::{BlockWeights, Decoder, DecoderState, Watch};
 use crate::tasks::attention::{
     Attention, AttentionRequest, AttentionWeights, OfKinds, Wanted, check_room, room,
 };
-
-/// Tokens read at once.
-const CHUNK: usize = 64;
 
 const NONE: [usize; 2] = [0, 0];
 
