@@ -120,12 +120,14 @@ fn texts_that_cannot_be_read_are_errors_or_nothing() {
     let dropping = Rc::new(dropping.unwrap());
     assert!(transliterated(&dropping, "123 ?", 3).is_empty());
     assert_eq!(transliterated(&dropping, "a-b", 3), transliterated(&dropping, "ab", 3));
+    let long = dropping.transliterate(&"1".repeat((1 << 16) + 1), plain).err().unwrap();
+    assert!(long.to_string().contains("65537 bytes"), "{long}");
 }
 
 #[test]
 fn wrong_files_are_errors_that_name_what_is_wrong() {
     type Change = (&'static str, fn(&mut Value), &'static str);
-    let changes: [Change; 14] = [
+    let changes: [Change; 16] = [
         ("gru-additive", |c| c["model_type"] = "bert".into(), "multihead-letters"),
         ("gru-additive", |c| c["encoder"]["mixer"] = "rnn".into(), "mixer"),
         ("gru-additive", |c| c["encoder"]["layers"] = 0.into(), "layers"),
@@ -140,6 +142,8 @@ fn wrong_files_are_errors_that_name_what_is_wrong() {
         ("gru-additive", |c| c["source"]["unknown"] = "guess".into(), "unknown"),
         ("transformer-post", |c| c["encoder"]["num_heads"] = 3.into(), "num_heads"),
         ("transformer-pre", |c| c["decoder"]["norm"] = "none".into(), "norm"),
+        ("gru-additive", |c| c["decoder"]["alignment"] = vec![0, 1].into(), "alignment"),
+        ("transformer-pre", |c| c["decoder"]["alignment"] = vec![9, 0].into(), "alignment"),
     ];
     for (name, change, named) in changes {
         let error = load(name, change).err().unwrap_or_else(|| panic!("{name}, {named}: no error"));

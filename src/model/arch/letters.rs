@@ -46,8 +46,13 @@ pub fn describe(config: &Config) -> Result<EncoderDecoderSpec> {
     let last = decoder.layers - 1;
     let alignment = match decoder.config.sizes("alignment")?.as_deref() {
         None => (last, 0),
-        Some(&[layer, head]) if layer <= last => (layer, head),
-        Some(_) => return Err(decoder.config.error("alignment", "expected [layer, head]")),
+        Some(&[layer, head]) if layer <= last && head < decoder_stack.config.num_heads => {
+            (layer, head)
+        }
+        Some(_) => {
+            let what = "expected [layer, head] of those that there are";
+            return Err(decoder.config.error("alignment", what));
+        }
     };
     Ok(EncoderDecoderSpec {
         output: OutputSpec {

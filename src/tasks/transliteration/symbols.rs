@@ -7,6 +7,9 @@ use std::ops::Range;
 /// Most symbols of a source that is not padded to a length.
 const LONGEST: usize = 1024;
 
+/// Most bytes of a text that is looked at: each takes several more while symbols are looked for.
+const MOST_BYTES: usize = 1 << 16;
+
 /// A symbol of a source as the model reads it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceSymbol {
@@ -86,6 +89,11 @@ impl SourceSymbols {
     /// # Errors
     /// [`Error::InvalidArgument`] for a text that is too long, or has what no symbol stands for where that is an error.
     pub fn encode(&self, text: &str) -> Result<Vec<SourceSymbol>> {
+        if text.len() > MOST_BYTES {
+            let what =
+                format!("{} bytes, at most {MOST_BYTES} are read. Split the text", text.len());
+            return Err(Error::InvalidArgument { option: "text", what });
+        }
         // In lower case a letter may become two; both stand for it.
         let mut letters = String::new();
         let mut origins: Vec<Range<usize>> = Vec::new();
