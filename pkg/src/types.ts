@@ -129,7 +129,8 @@ export interface Token {
 /**
  * Which attention weights are wanted: `true` for all that the model has, or of these layers and heads, counted from 0, and
  * of these kinds; what is left out stands for all. What the model does not have is an error, 'invalid-argument'. The
- * weights of one text may take 256 MiB, four bytes each; more is the error 'out-of-memory', before anything is computed.
+ * weights of one text may take 256 MiB, four bytes each; more is the error 'out-of-memory', before any of them is computed.
+ * Of prompt and answer together that is known once the answer is written: `maxNewTokens` bounds it.
  */
 export type AttentionRequest =
   | boolean

@@ -175,7 +175,8 @@ function guidedHead({ sourceTokens, targetTokens, source, target, alignment }) {
   return { weights: alignment, layers: [1], heads: [0], queryLen, keyLen, queryTokens, keyTokens };
 }
 
-/** The task's model that is loaded. @type {{ task: Task, model: Promise<Model> } | undefined} */
+/** @typedef {{ progress: (loaded: number) => void }} Told Who waits for a model. */
+/** The task's model that is loaded. @type {{ task: Task, model: Promise<Model>, told: Told } | undefined} */
 let current;
 
 /**
@@ -183,17 +184,23 @@ let current;
  * @param {Task} task @param {(loaded: number) => void} progress From 0 to 1.
  */
 export function modelOf(task, progress) {
-  if (current?.task === task) return current.model;
+  if (current?.task === task) {
+    // Whoever waits now is told, instead of whoever asked first.
+    current.told.progress = progress;
+    return current.model;
+  }
   giveUp();
+  /** @type {Told} */
+  const told = { progress };
   const model = task.load({
     device: chosenDevice(),
     monitor(monitor) {
       monitor.addEventListener('downloadprogress', ({ loaded }) => {
-        progress(loaded);
+        told.progress(loaded);
       });
     },
   });
-  const own = { task, model };
+  const own = { task, model, told };
   current = own;
   model.catch(() => {
     // Another try loads anew.
