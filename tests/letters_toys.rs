@@ -236,6 +236,9 @@ fn dates_that_were_held_out_come_out_right() {
     assert_eq!(pairs.len(), 100);
     for (text, want) in pairs {
         assert_eq!(greedy(&model, &text), want, "{text}");
+        // Among three hypotheses unlikely ones end early; they do not end the search.
+        let found = transliterated(&model, &text, 3);
+        assert_eq!(found[0].text, want, "{text}");
     }
     assert_eq!(greedy(&model, "Sunday, the 3rd of MAY '26"), "2026-05-03");
 }

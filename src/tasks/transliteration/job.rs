@@ -86,7 +86,7 @@ impl<O: Ops + Clone> TransliterationModel<O> {
         let source = self.source.encode(text)?;
         let target = &self.target;
         Ok(TransliterationJob {
-            beam: Beam::new(beam_size, target.start, target.end, target.max_length),
+            beam: Beam::new(beam_size, target.until, target.start, target.end, target.max_length),
             candidates: candidates.unwrap_or(beam_size),
             source,
             ops: self.ops.clone(),

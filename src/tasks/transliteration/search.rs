@@ -1,5 +1,16 @@
 //! Beam search over probabilities, as the models' authors have it: a hypothesis is worth the product of the probabilities of
-//! its symbols, whatever its length, and the search ends when as many have ended as go on.
+//! its symbols, whatever its length.
+
+/// When a search is over, besides where its steps are used up or nothing goes on.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Until {
+    /// As many hypotheses have ended as go on; one that goes on may be the likeliest of all. So does `netra-transliterate`.
+    #[default]
+    AsManyEnded,
+    /// As many have ended, and none that goes on is likelier than they all are. Models that are sure of themselves would give
+    /// the beginnings of their answers otherwise.
+    LikeliestEnded,
+}
 
 /// Less likely symbols are not looked at.
 const LEAST: f64 = 1e-8;
@@ -20,6 +31,7 @@ pub struct Hypothesis {
 /// Hypotheses of one source.
 pub struct Beam {
     size: usize,
+    until: Until,
     end: u32,
     max_length: usize,
     /// Steps that were taken.
@@ -31,15 +43,23 @@ pub struct Beam {
 
 impl Beam {
     /// One hypothesis, which has its start only.
-    pub fn new(size: usize, start: u32, end: u32, max_length: usize) -> Self {
+    pub fn new(size: usize, until: Until, start: u32, end: u32, max_length: usize) -> Self {
         let first =
             Hypothesis { ids: vec![start], probability: 1.0, weights: Vec::new(), parent: 0 };
-        Self { size, end, max_length, steps: 0, live: vec![first], ended: Vec::new() }
+        Self { size, until, end, max_length, steps: 0, live: vec![first], ended: Vec::new() }
     }
 
     /// Whether there is no further step.
     pub fn is_done(&self) -> bool {
-        self.steps == self.max_length || self.live.is_empty() || self.ended.len() >= self.size
+        let greatest =
+            |all: &[Hypothesis]| all.iter().map(|one| one.probability).fold(0.0, f64::max);
+        let has_best = match self.until {
+            Until::AsManyEnded => true,
+            Until::LikeliestEnded => greatest(&self.ended) >= greatest(&self.live),
+        };
+        self.steps == self.max_length
+            || self.live.is_empty()
+            || (self.ended.len() >= self.size && has_best)
     }
 
     /// Takes a step: `logits`, `[live, symbols]`, and `weights`, `[live, source symbols]`, are of the live hypotheses.
@@ -111,7 +131,7 @@ mod tests {
     #[test]
     fn probabilities_are_multiplied_and_what_goes_on_counts_too() {
         // Symbols: 0, 1, and 2, which ends. Two hypotheses.
-        let mut beam = Beam::new(2, 0, 2, 5);
+        let mut beam = Beam::new(2, Until::AsManyEnded, 0, 2, 5);
         beam.step(&logits(&[[0.5, 0.3, 0.2]]), &[1.0, 0.0]);
         let live: Vec<_> = beam.live.iter().map(|one| one.ids.clone()).collect();
         assert_eq!(live, [[0, 0], [0, 1]]);
@@ -128,8 +148,23 @@ mod tests {
     }
 
     #[test]
+    fn a_search_for_what_has_ended_goes_on_while_something_else_is_likelier() {
+        let mut beam = Beam::new(2, Until::LikeliestEnded, 0, 2, 5);
+        beam.step(&logits(&[[0.5, 0.3, 0.2]]), &[]);
+        beam.step(&logits(&[[0.6, 0.1, 0.3], [0.1, 0.2, 0.7]]), &[]);
+        // 0.3 · 0.7 and 0.5 · 0.3 have ended, but 0.5 · 0.6 goes on.
+        assert!(!beam.is_done());
+        beam.step(&logits(&[[0.2, 0.05, 0.75], [0.8, 0.1, 0.1]]), &[]);
+        // 0.5 · 0.6 · 0.75 has ended now.
+        assert!(beam.is_done());
+        let best = beam.finish().remove(0);
+        assert_eq!(best.ids, [0, 0, 0, 2]);
+        assert!((best.probability - 0.225).abs() < 1e-6);
+    }
+
+    #[test]
     fn the_longest_target_ends_as_it_is() {
-        let mut beam = Beam::new(1, 0, 2, 3);
+        let mut beam = Beam::new(1, Until::AsManyEnded, 0, 2, 3);
         beam.step(&logits(&[[0.9, 0.05, 0.05]]), &[]);
         assert!(!beam.is_done());
         beam.step(&logits(&[[0.9, 0.05, 0.05]]), &[]);

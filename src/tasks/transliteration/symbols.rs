@@ -1,5 +1,6 @@
 //! Symbols of a model over letters: what a text becomes, and what is written.
 
+use super::search::Until;
 use crate::error::{Error, Result};
 use crate::formats::Config;
 use std::ops::Range;
@@ -157,6 +158,8 @@ pub struct TargetSymbols {
     pub end: u32,
     /// Most symbols of a target, the first and the last included.
     pub max_length: usize,
+    /// When the search for one is over.
+    pub until: Until,
 }
 
 impl TargetSymbols {
@@ -176,10 +179,19 @@ impl TargetSymbols {
             let what = format!("{max_length} found, expected 2 to {LONGEST}");
             return Err(config.error("max_length", what));
         }
+        let until = match config.string("search_until")?.unwrap_or("as-many-ended") {
+            "as-many-ended" => Until::AsManyEnded,
+            "likeliest-ended" => Until::LikeliestEnded,
+            other => {
+                let what = format!("'{other}' found, expected as-many-ended or likeliest-ended");
+                return Err(config.error("search_until", what));
+            }
+        };
         Ok(Self {
             start: required("start")?,
             end: required("end")?,
             max_length,
+            until,
             symbols: symbols.into_iter().map(str::to_owned).collect(),
         })
     }
