@@ -216,9 +216,13 @@ impl TextJob {
         let end = now() + budget_ms;
         while !self.job.is_done() {
             let (start, in_prompt) = (now(), !self.job.is_prompt_read());
+            // What is read again for attention is neither.
+            let is_written = self.job.is_written();
             self.job.step().await.map_err(|error| to_js(&error))?;
             let stop = now();
-            *if in_prompt { &mut self.prompt_ms } else { &mut self.new_ms } += stop - start;
+            if !is_written {
+                *if in_prompt { &mut self.prompt_ms } else { &mut self.new_ms } += stop - start;
+            }
             if stop >= end {
                 break;
             }

@@ -149,3 +149,14 @@ test('looks of what was looked into, on a phone as well', async () => {
     await close();
   }
 });
+
+test('a text that is too long to draw is refused, with its length', async () => {
+  const { section, close } = await looked();
+  await section.getByLabel('Text').fill('word '.repeat(100));
+  await section.getByRole('button', { name: 'Look' }).click();
+  await section.getByText('Too long to look at: at most 300 characters, 499 found').waitFor();
+  await section.getByLabel('Text').fill('red house');
+  await section.getByRole('button', { name: 'Look' }).click();
+  await section.getByText('“red house” → casa').waitFor();
+  await close();
+});

@@ -164,6 +164,11 @@ impl<O: Ops> GenerationJob<O> {
         self.finished.is_some() && self.observed.as_ref().is_none_or(is_observed)
     }
 
+    /// Whether the text is at its end.
+    pub fn is_written(&self) -> bool {
+        self.finished.is_some()
+    }
+
     /// Whether the whole prompt was read.
     pub fn is_prompt_read(&self) -> bool {
         self.logits.0 >= self.prompt_len

@@ -7,6 +7,8 @@ import { figuresOf, headOf } from '../numbers/attention.js';
 
 /** Pixels of a small picture. */
 const SIZE = 48;
+/** Of the weights that are painted. */
+const FAINTEST = 0.01;
 
 /**
  * @param {AttentionWeights} attention @param {boolean} isOneText Whether queries and keys are of one text, so that they have distances.
@@ -75,6 +77,8 @@ function paint(canvas, weights, rows, columns) {
   context.fillStyle = getComputedStyle(canvas).color;
   const [wide, high] = [SIZE / columns, SIZE / rows];
   for (const [place, weight] of weights.entries()) {
+    // Rows sum to 1: of many keys nearly all are fainter than can be seen.
+    if (weight < FAINTEST) continue;
     context.globalAlpha = Math.min(weight, 1) ** 0.7;
     context.fillRect((place % columns) * wide, Math.floor(place / columns) * high, wide, high);
   }

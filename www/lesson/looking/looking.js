@@ -9,6 +9,9 @@ import { giveUp, modelOf, TASKS } from './tasks.js';
 
 /** @typedef {import('./tasks.js').Task} Task */
 
+/** Characters of a text: every head has a cell for each pair of tokens, which are drawn at once. */
+const LONGEST = 300;
+
 /** @param {HTMLElement} stage */
 export function looking(stage) {
   const [modelId, textId] = [newId(), newId()];
@@ -48,6 +51,10 @@ export function looking(stage) {
     const one = task();
     const text = field.value.trim();
     if (one === undefined || text === '') return;
+    if (text.length > LONGEST) {
+      status.textContent = `Too long to look at: at most ${LONGEST} characters, ${text.length} found`;
+      return;
+    }
     const own = ++newest;
     superseded.abort();
     superseded = new AbortController();
