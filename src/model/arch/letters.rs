@@ -43,16 +43,11 @@ pub fn describe(config: &Config) -> Result<EncoderDecoderSpec> {
         other => return Err(decoder.unknown("initial_state", other, "zero, encoder")),
     };
     let target = config.section("target")?;
-    let last = decoder.layers - 1;
+    let (last, heads) = (decoder.layers - 1, decoder_stack.config.num_heads);
     let alignment = match decoder.config.sizes("alignment")?.as_deref() {
         None => (last, 0),
-        Some(&[layer, head]) if layer <= last && head < decoder_stack.config.num_heads => {
-            (layer, head)
-        }
-        Some(_) => {
-            let what = "expected [layer, head] of those that there are";
-            return Err(decoder.config.error("alignment", what));
-        }
+        Some(&[layer, head]) if layer <= last && head < heads => (layer, head),
+        Some(_) => return Err(decoder.config.error("alignment", "no [layer, head] that is there")),
     };
     Ok(EncoderDecoderSpec {
         output: OutputSpec {
