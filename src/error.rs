@@ -5,6 +5,46 @@ use std::fmt;
 /// Result of every fallible function of the crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
+/// A number as messages show it, to a thousandth. What Rust writes floats with weighs as much as a kind of model does in
+/// what a page downloads.
+pub struct Decimal(pub f32);
+
+impl fmt::Display for Decimal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_nan() {
+            return f.write_str("NaN");
+        }
+        if self.0.is_sign_negative() {
+            f.write_str("-")?;
+        }
+        if self.0.is_infinite() {
+            return f.write_str("infinity");
+        }
+        let (mut size, mut exponent) = (f64::from(self.0.abs()), 0);
+        while size >= 1e9 || (exponent > 0 && size >= 10.0) {
+            (size, exponent) = (size / 10.0, exponent + 1);
+        }
+        while size > 0.0 && (size < 0.001 || (exponent < 0 && size < 1.0)) {
+            (size, exponent) = (size * 10.0, exponent - 1);
+        }
+        let mut thousandths = (size * 1000.0).round_ties_even() as u64;
+        if exponent != 0 && thousandths == 10_000 {
+            (thousandths, exponent) = (1000, exponent + 1);
+        }
+        write!(f, "{}", thousandths / 1000)?;
+        match thousandths % 1000 {
+            0 => Ok(()),
+            rest if rest % 100 == 0 => write!(f, ".{}", rest / 100),
+            rest if rest % 10 == 0 => write!(f, ".{:02}", rest / 10),
+            rest => write!(f, ".{rest:03}"),
+        }?;
+        match exponent {
+            0 => Ok(()),
+            exponent => write!(f, "e{exponent}"),
+        }
+    }
+}
+
 /// Everything that can go wrong with a file, an option or a device. Each kind has a stable
 /// [`Error::code`] that reaches JavaScript unchanged.
 #[derive(Debug, Clone, PartialEq)]
@@ -259,3 +299,26 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
+
+#[cfg(test)]
+mod tests {
+    use super::Decimal;
+
+    #[test]
+    fn numbers_are_written_to_a_thousandth() {
+        for (number, text) in [
+            (0.0, "0"),
+            (-1.5, "-1.5"),
+            (0.25, "0.25"),
+            (2.0625, "2.062"),
+            (10.125, "10.125"),
+            (123_456.0, "123456"),
+            (1e-5, "1e-5"),
+            (-2.5e20, "-2.5e20"),
+            (f32::NEG_INFINITY, "-infinity"),
+            (f32::NAN, "NaN"),
+        ] {
+            assert_eq!(Decimal(number).to_string(), text);
+        }
+    }
+}

@@ -2,7 +2,7 @@
 
 import { invalid, notBuilt, reasonOf, shown } from './errors.js';
 import { threadsFor } from './threads.js';
-import type { AttentionRequest, DecodingOptions, Device, ModelOptions, Precision } from './types.js';
+import type { DecodingOptions, Device, ModelOptions, Precision } from './types.js';
 
 /** What other libraries call our options. */
 const OURS: Readonly<Record<string, string>> = {
@@ -178,8 +178,4 @@ export function checkHtml(html: boolean | undefined): void {
 export function checkText(text: unknown, name = 'text'): asserts text is string {
   if (typeof text !== 'string')
     throw invalid(name, `a string expected, got ${text === null ? 'null' : typeof text}`);
-}
-
-export function checkAttention(attention: AttentionRequest | undefined): void {
-  if (attention !== undefined && attention !== false) throw notBuilt('attention');
 }

@@ -3,6 +3,7 @@
 import type { ErrorMessage } from './errors.js';
 import type {
   Attention,
+  AttentionWeights,
   Classification,
   Completion,
   DecodingOptions,
@@ -152,6 +153,17 @@ export interface Requests {
     ask: { model: number; source: string; target: string; decoding: DecodingOptions };
     /** One. */
     answer: readonly Translation[];
+  };
+  /** Attention of a sentence, by ids without the end tokens. */
+  attend: {
+    ask: {
+      model: number;
+      source: readonly number[];
+      target: readonly number[];
+      attention: AttentionMessage;
+    };
+    /** 'encoder', 'decoder', 'cross', each without weights where it is not wanted. */
+    answer: readonly Omit<AttentionWeights, 'queryTokens' | 'keyTokens'>[];
   };
   measure: { ask: { model: number; text: string }; answer: number };
   generate: {

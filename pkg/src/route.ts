@@ -112,6 +112,16 @@ export class Route {
     return { text: target, sentences: read?.sentences ?? [] };
   }
 
+  /** What a sentence's tokens looked at; one model is needed for it. */
+  async attend(
+    ask: Pick<Requests['attend']['ask'], 'source' | 'target' | 'attention'>,
+    signal: AbortSignal,
+  ): Promise<Requests['attend']['answer']> {
+    return this.#last.asked(signal, ({ engine, number }) =>
+      engine.request('attend', { model: number, ...ask }, { signal }),
+    );
+  }
+
   /** Translates each text. */
   async run<W extends Want>(texts: readonly string[], want: W, call: Call): Promise<Answers[W]> {
     const [before, last] = [this.#before, this.#last];

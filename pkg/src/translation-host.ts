@@ -1,6 +1,6 @@
 // The worker's side of a translation model.
 
-import { unknownTo, type Host, type ModelRequest, type Run, type Work } from './host.js';
+import { unknownTo, type AnswerOf, type Host, type ModelRequest, type Run, type Work } from './host.js';
 import type { Instance } from './instance.js';
 import type { Ask } from './protocol.js';
 import type { Wasm } from './serve.js';
@@ -14,6 +14,14 @@ export interface WasmTranslationModel {
   start(texts: string[], options: object): WasmTranslationJob;
   /** The target is the translation that the job ends with. */
   startAlignment(source: string, target: string, options: object): WasmTranslationJob;
+  /** Bits of `kinds` in the order 'encoder', 'decoder', 'cross'; 0 and empty lists: all. */
+  attention(
+    source: Uint32Array,
+    target: Uint32Array,
+    kinds: number,
+    layers: Uint32Array,
+    heads: Uint32Array,
+  ): Promise<AnswerOf<'attend'>>;
   free(): void;
 }
 
@@ -47,6 +55,7 @@ export class TranslationHost implements Host {
     if (kind === 'translate' || kind === 'align') {
       return { lane: 0, begin: () => runOf(this.#begin(request), request) };
     }
+    if (kind === 'attend') return { lane: 0, begin: () => this.#attend(request) };
     throw unknownTo('a translation model', request);
   }
 
@@ -54,6 +63,25 @@ export class TranslationHost implements Host {
     return request.kind === 'align'
       ? this.#model.startAlignment(request.source, request.target, request.decoding)
       : this.#model.start([...request.texts], request.decoding);
+  }
+
+  #attend({ source, target, attention: { kinds, layers, heads } }: Ask<'attend'>): Run {
+    const model = this.#model;
+    const [from, to, ofLayers, ofHeads] = [source, target, layers, heads].map((list) =>
+      Uint32Array.from(list),
+    ) as [Uint32Array, Uint32Array, Uint32Array, Uint32Array];
+    let answer: AnswerOf<'attend'> | undefined;
+    return {
+      get done() {
+        return answer !== undefined;
+      },
+      step: async () => {
+        answer = await model.attention(from, to, kinds, ofLayers, ofHeads);
+      },
+      piece: () => '',
+      finish: () => ({ answer, transfer: (answer ?? []).map(({ weights }) => weights.buffer) }),
+      free: () => undefined,
+    };
   }
 
   free(): void {

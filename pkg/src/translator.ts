@@ -1,11 +1,10 @@
 // Translator: the W3C Translator API's shape over a model of this package.
 
 import { abortable, either } from './abort.js';
-import { destroyed, invalid } from './errors.js';
+import { destroyed, invalid, part } from './errors.js';
 import { language } from './languages.js';
 import { availabilityOf } from './loader.js';
 import {
-  checkAttention,
   checkHtml,
   checkModelOptions,
   checkSignal,
@@ -138,10 +137,10 @@ export class Translator implements LoadedInfo, Destroyable {
   ): Promise<Translation> {
     const names = ['signal', 'html', 'attention'];
     const { attention, ...others } = read(options, names, 'Translator.translateDetailed()');
-    checkAttention(attention);
     return during(this, text, others, 'translateDetailed()', async (route, call) => {
+      const look = await looking(attention, route);
       const [translation] = await route.run([text], 'detail', call);
-      return translation ?? { text: '', sentences: [] };
+      return look(translation ?? { text: '', sentences: [] }, call.signal);
     });
   }
 
@@ -158,8 +157,10 @@ export class Translator implements LoadedInfo, Destroyable {
     checkText(source, 'source');
     checkText(target, 'target');
     const { attention, ...others } = read(options, ['signal', 'attention'], 'Translator.align()');
-    checkAttention(attention);
-    return during(this, source, others, 'align()', (route, call) => route.align(source, target, call));
+    return during(this, source, others, 'align()', async (route, call) => {
+      const look = await looking(attention, route);
+      return look(await route.align(source, target, call), call.signal);
+    });
   }
 
   /** Tokens of the text. */
@@ -180,6 +181,15 @@ export class Translator implements LoadedInfo, Destroyable {
   [Symbol.asyncDispose](): Promise<void> {
     return Promise.resolve(this.destroy());
   }
+}
+
+type Look = (translation: Translation, signal: AbortSignal) => Promise<Translation> | Translation;
+
+/** What adds to a translation the attention that is asked for; it is fetched where any is. */
+async function looking(attention: AttentionRequest | undefined, route: Route): Promise<Look> {
+  if (attention === undefined || attention === false) return (translation) => translation;
+  const { attending } = await part('attending.js', import('./attending.js'));
+  return attending(attention, route);
 }
 
 /** Whether one model translates, so that the borders of sentences are those of the source. */

@@ -116,6 +116,11 @@ export interface TranslatedSentence {
    */
   alignment: Float32Array<ArrayBuffer>;
   score: number;
+  /**
+   * Where it was asked for and the sentence was not passed through. Queries of 'decoder' and 'cross' are what is written, the
+   * end token last; keys of 'decoder' what is read: nothing (a token without text), then all that is written but the end. A
+   * recurrent decoder has no kind 'decoder'. Of one model: through English it is a NotSupportedError.
+   */
   attention?: Attention;
 }
 export interface Token {

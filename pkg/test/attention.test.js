@@ -1,10 +1,10 @@
 // Attention weights through the package, in Node: of small encoders beside what transformers looks at
-// (tests/fixtures/attention), of SmolLM2 by what every causal model has to hold to.
+// (tests/fixtures/attention), of small translation models beside a transformer in numpy, of SmolLM2 by what every causal model has to hold to.
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, test } from 'node:test';
-import { configure, Embedder, LanguageModel, MultiheadError, unload } from 'multihead';
+import { configure, Embedder, LanguageModel, MultiheadError, Translator, unload } from 'multihead';
 import { attentionOf } from '../dist/attention.js';
 import { SMALL } from './encoder-fixtures.js';
 
@@ -12,7 +12,7 @@ const FIXTURES = new URL('../../tests/fixtures/attention/', import.meta.url);
 configure({ modelBase: new URL('../../models/', import.meta.url) });
 after(() => unload());
 
-/** @type {Record<string, { text: string, ids: number[], tokens: string[], shapes: Record<string, number[]> }>} */
+/** @type {Record<string, { text: string, ids: number[], target_ids: number[], tokens: string[], shapes: Record<string, number[]> }>} */
 const EXPECTED = JSON.parse(readFileSync(new URL('expected.json', FIXTURES), 'utf8'));
 
 /** @param {string} name @param {string} kind */
@@ -132,6 +132,59 @@ test('prompt and answer of a language model look back', async () => {
   });
   model.destroy();
 });
+
+for (const [name, vocabulary] of /** @type {const} */ ([
+  ['self-attention', 'shared-128'],
+  ['tiny', 'shared-128'],
+])) {
+  test(`${name} looks where it does in numpy, translating and aligning`, async () => {
+    const { text, ids, target_ids: target, shapes } = EXPECTED[name] ?? assert.fail();
+    const file = (/** @type {string} */ path) =>
+      new Blob([readFileSync(new URL(`../marian/${path}`, FIXTURES))]);
+    const translator = await Translator.create({
+      sourceLanguage: 'en',
+      targetLanguage: 'pt',
+      model: { files: { 'model.bin': file(`${name}.bin`), 'vocab.spm': file(`${vocabulary}.spm`) } },
+      precision: 'float32',
+    });
+    const translated = await translator.translateDetailed(text, { attention: true });
+    const aligned = await translator.align(text, translated.text, { attention: true });
+    for (const { sentences } of [translated, aligned]) {
+      const [sentence] = sentences;
+      assert(sentence?.attention !== undefined);
+      const { attention, alignment, sourceTokens, targetTokens } = sentence;
+      assert.deepEqual(Object.keys(attention).toSorted(), Object.keys(shapes).toSorted());
+      const idsOf = (/** @type {readonly import('multihead').Token[]} */ tokens) =>
+        tokens.map(({ id }) => id);
+      assert.deepEqual([idsOf(sourceTokens), idsOf(targetTokens)], [ids.slice(0, -1), target.slice(0, -1)]);
+      for (const [kind, one] of Object.entries(attention)) {
+        const { layers, heads, queryLen, keyLen, queryTokens, keyTokens } = one;
+        assert.deepEqual([layers.length, heads.length, queryLen, keyLen], shapes[kind]);
+        const most = difference(one.weights, weightsOf(name, kind));
+        assert(most <= 1e-3, `${kind}: ${most}`);
+        checkRows(one, (query, key) => kind !== 'decoder' || key <= query);
+        assert.deepEqual(idsOf(queryTokens), kind === 'encoder' ? ids : target);
+        if (kind === 'decoder') assert.deepEqual(keyTokens.slice(1), targetTokens);
+        else assert.deepEqual(idsOf(keyTokens), ids);
+      }
+      // The alignment is the first head of the last layer.
+      const { weights, heads } = attention.cross ?? assert.fail();
+      const own = weights.subarray(heads.length * alignment.length).subarray(0, alignment.length);
+      assert.deepEqual(own, alignment);
+    }
+    const plain = await translator.translateDetailed(text);
+    assert(!plain.sentences.some((sentence) => 'attention' in sentence));
+    const few = await translator.translateDetailed(text, { attention: { kinds: ['cross'], heads: [2] } });
+    assert.deepEqual(Object.keys(few.sentences[0]?.attention ?? {}), ['cross']);
+    assert.deepEqual(few.sentences[0]?.attention?.cross?.heads, [2]);
+    const decoder = translator.translateDetailed(text, { attention: { kinds: ['decoder'] } });
+    if (name === 'tiny') await assert.rejects(decoder, { code: 'invalid-argument', option: 'attention' });
+    else await decoder;
+    const wrong = translator.align(text, 'x', { attention: { heads: [64] } });
+    await assert.rejects(wrong, { code: 'invalid-argument', option: 'attention' });
+    translator.destroy();
+  });
+}
 
 test('a request is read once, and what it cannot be is said', () => {
   assert.equal(attentionOf(undefined), undefined);

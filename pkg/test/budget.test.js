@@ -12,7 +12,7 @@ const PACKAGE = new URL('../', import.meta.url);
 
 /**
  * What is fetched when it is first asked for, and at no other time: language models, encoders, a GPU; of translations the
- * alignments through English and a text that is being edited.
+ * alignments through English, attention, and a text that is being edited.
  */
 const LATER = [
   'dist/gpu.js',
@@ -22,6 +22,7 @@ const LATER = [
   'dist/encoding.js',
   'dist/encoder-source.js',
   'dist/pivot.js',
+  'dist/attending.js',
   'dist/following.js',
 ];
 

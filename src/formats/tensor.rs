@@ -1,7 +1,7 @@
 //! Tensors of a file: what its head says of them, and their values.
 
 use super::{ByteSource, DType};
-use crate::error::{Error, Result};
+use crate::error::{Decimal, Error, Result};
 use std::{borrow::Cow, ops::Range};
 
 /// Bytes read at a time: whole values of every type.
@@ -121,8 +121,8 @@ pub(super) fn read_values(source: &dyn ByteSource, tensor: &TensorInfo) -> Resul
             match values.iter().position(|value| !value.is_finite()) {
                 None => Ok(TensorData::F32(values)),
                 Some(at) => {
-                    let value = values.get(at);
-                    let what = format!("value {at} is {value:?}, expected a finite number");
+                    let value = Decimal(values.get(at).copied().unwrap_or(f32::NAN));
+                    let what = format!("value {at} is {value}, expected a finite number");
                     Err(fail(source, tensor, start + 4 * at as u64, what))
                 }
             }
@@ -158,7 +158,8 @@ pub(super) fn read_values(source: &dyn ByteSource, tensor: &TensorInfo) -> Resul
 fn multiplier(bytes: &[u8]) -> std::result::Result<f32, String> {
     let found = bytes.first_chunk().map(|four| f32::from_le_bytes(*four));
     found.filter(|multiplier| multiplier.is_finite() && *multiplier > 0.0).ok_or_else(|| {
-        format!("quantisation multiplier {found:?} found, expected a finite number above 0")
+        let found = found.map_or("no".to_owned(), |found| Decimal(found).to_string());
+        format!("{found} found as quantisation multiplier, expected a finite number above 0")
     })
 }
 

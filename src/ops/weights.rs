@@ -23,6 +23,20 @@ pub enum ActivationQuant {
     PerGroup,
 }
 
+impl ActivationQuant {
+    /// What messages call it.
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::None => "float32",
+            Self::Static(_) => "int8 by a known multiplier",
+            Self::PerRow => "int8 by row",
+            Self::Near => "int8 by row without outliers",
+            Self::Wide => "int16 by row",
+            Self::PerGroup => "int8 by group",
+        }
+    }
+}
+
 /// Weights of one matrix as the file holds them.
 #[derive(Debug, Clone)]
 pub enum Weights<'a> {

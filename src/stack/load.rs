@@ -2,7 +2,7 @@
 
 use super::stored::{self, FileBlocks};
 use crate::backend::cpu::blocks::BlockType;
-use crate::error::{Error, Result};
+use crate::error::{Decimal, Error, Result};
 use crate::formats::{DType, TensorData, TensorFile, TensorInfo};
 use crate::model::{
     LinearSpec, MatrixLayout, NormKind, NormSpec, OutputSpec, Rotary, RotaryPairs, StackConfig,
@@ -157,7 +157,10 @@ impl<'a, O: Ops> Loader<'a, O> {
                 Err(Error::Tensor {
                     file: self.file.name().to_owned(),
                     offset: start,
-                    what: format!("value {at} is {scale:?}, expected above 0, with an inverse"),
+                    what: format!(
+                        "value {at} is {}, expected above 0, with an inverse",
+                        Decimal(*scale)
+                    ),
                     tensor: name,
                 })
             }
@@ -214,14 +217,17 @@ impl<'a, O: Ops> Loader<'a, O> {
         let Some(name) = names.iter().find(|name| self.file.find(name).is_some()) else {
             return Ok(self.int8_rows);
         };
-        match self.vector(name, 1)?.first() {
-            Some(&multiplier) if multiplier.is_finite() && multiplier > 0.0 => {
+        match self.vector(name, 1)?.first().copied().unwrap_or_default() {
+            multiplier if multiplier.is_finite() && multiplier > 0.0 => {
                 Ok(ActivationQuant::Static(multiplier))
             }
             found => Err(Error::Format {
                 file: self.file.name().to_owned(),
                 offset: self.file.find(name).map(|tensor| tensor.bytes.start),
-                what: format!("activation multiplier {name} is {found:?}, expected above 0"),
+                what: format!(
+                    "activation multiplier {name} is {}, expected above 0",
+                    Decimal(found)
+                ),
             }),
         }
     }
@@ -299,9 +305,10 @@ impl<'a, O: Ops> Loader<'a, O> {
             Some(name) => self.vector(name, pairs)?,
             None => vec![1.0; pairs],
         };
-        if let (Some(bad), Some(name)) =
+        if let (Some(&bad), Some(name)) =
             (factors.iter().find(|factor| **factor <= 0.0), &spec.factors)
         {
+            let bad = Decimal(bad);
             return Err(Error::Format {
                 file: self.file.name().to_owned(),
                 offset: self.file.find(name).map(|tensor| tensor.bytes.start),

@@ -18,8 +18,8 @@ pub fn request(kinds: u32, layers: &[u32], heads: &[u32]) -> AttentionRequest {
     }
 }
 
-/// `AttentionWeights` of the package; `tokens` are queries and keys, a `Token[]`.
-pub fn weights(attention: &AttentionWeights, tokens: &Array) -> Object {
+/// `AttentionWeights` of the package, but for the tokens.
+pub fn weights(attention: &AttentionWeights) -> Object {
     let list = |list: &[usize]| list.iter().map(|index| JsValue::from(*index as f64)).collect();
     let object = Object::new();
     let [query_len, key_len] = attention.lens;
@@ -29,6 +29,13 @@ pub fn weights(attention: &AttentionWeights, tokens: &Array) -> Object {
     set(&object, "heads", heads);
     set(&object, "queryLen", query_len as f64);
     set(&object, "keyLen", key_len as f64);
+    object
+}
+
+/// `AttentionWeights` of the package; `tokens` are queries and keys, a `Token[]`.
+#[cfg(any(feature = "text", feature = "encoder"))]
+pub fn weights_of(attention: &AttentionWeights, tokens: &Array) -> Object {
+    let object = weights(attention);
     set(&object, "queryTokens", tokens);
     set(&object, "keyTokens", tokens);
     object

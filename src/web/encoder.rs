@@ -242,7 +242,7 @@ fn embeddings(embedded: &Embedded, texts: &[String], tokenizer: &JsonTokenizer) 
         let attention = attention.map(|(weights, (pieces, text))| {
             let tokens = all_tokens(pieces, text, tokenizer);
             let object = Object::new();
-            set(&object, "encoder", attention::weights(weights, &tokens));
+            set(&object, "encoder", attention::weights_of(weights, &tokens));
             object
         });
         set(&object, "attention", attention.collect::<Array>());

@@ -2,7 +2,6 @@
 //!
 //! It runs in a worker only. Ranges are byte ranges inside the crate and UTF-16 offsets past this border.
 
-#[cfg(any(feature = "text", feature = "encoder"))]
 mod attention;
 mod blob_file;
 mod clock;

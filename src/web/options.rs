@@ -1,6 +1,8 @@
 //! Options from JavaScript objects. A name that is not known is an error that names it.
 
 use super::error::invalid;
+#[cfg(any(feature = "translation", feature = "text"))]
+use crate::error::Decimal;
 #[cfg(feature = "gpu")]
 use crate::tasks::GpuRequest;
 #[cfg(feature = "encoder")]
@@ -133,7 +135,7 @@ pub fn decoding_options(options: &JsValue) -> Result<DecodingOptions, JsValue> {
                 if size.fract() != 0.0 || size < 1.0 {
                     return Err(invalid(
                         name,
-                        &format!("a whole number above 0 expected, got {size}"),
+                        &format!("a whole number above 0 expected, got {}", Decimal(size as f32)),
                     ));
                 }
                 // Saturates; the search has a limit of its own.
@@ -161,7 +163,10 @@ pub fn generation_options(options: &JsValue) -> Result<GenerationOptions, JsValu
         let number = || value.as_f64().ok_or_else(|| invalid(name, "a number expected"));
         let whole = || match number()? {
             size if size.fract() == 0.0 && size >= 0.0 => Ok(size),
-            size => Err(invalid(name, &format!("a whole number from 0 on expected, got {size}"))),
+            size => {
+                let size = Decimal(size as f32);
+                Err(invalid(name, &format!("a whole number from 0 on expected, got {size}")))
+            }
         };
         let sampling = &mut generation.sampling;
         match name {

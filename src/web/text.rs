@@ -247,7 +247,7 @@ impl TextJob {
         if let Some((ids, weights)) = &completed.attention {
             let tokens = all_tokens(ids, model.tokenizer());
             let kinds = Object::new();
-            set(&kinds, "decoder", attention::weights(weights, &tokens));
+            set(&kinds, "decoder", attention::weights_of(weights, &tokens));
             set(&object, "attention", kinds);
         }
         Ok(object)

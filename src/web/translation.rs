@@ -1,5 +1,6 @@
 //! Translation for JavaScript: a loaded model, and jobs that are moved on in small steps.
 
+use super::attention;
 use super::blob_file::file;
 use super::clock::now;
 use super::device::{Device, device};
@@ -74,6 +75,25 @@ impl TranslationModel {
     #[wasm_bindgen(js_name = countTokens)]
     pub fn count_tokens(&self, text: &str) -> usize {
         self.translator.count_tokens(text)
+    }
+
+    /// Attention of a sentence and its translation by their ids, end tokens aside: of kinds whose bits (1 'encoder', 2
+    /// 'decoder', 4 'cross') are in `kinds`, of the layers and heads named, counted from 0; 0 and empty lists stand for all.
+    /// An `AttentionWeights` of the package a kind, in that order, without tokens; without weights for what is not wanted.
+    ///
+    /// # Errors
+    /// An object `{ code, message, option }`.
+    pub async fn attention(
+        &self,
+        source: Vec<u32>,
+        target: Vec<u32>,
+        kinds: u32,
+        layers: Vec<u32>,
+        heads: Vec<u32>,
+    ) -> Result<Array, JsValue> {
+        let request = attention::request(kinds, &layers, &heads);
+        let attention = self.translator.attention(&source, &target, &request).await;
+        Ok(attention.map_err(|error| to_js(&error))?.iter().map(attention::weights).collect())
     }
 
     /// Begins the translation of `texts`. Options: `{ beamSize, lengthPenalty, wordPenalty, maxLengthFactor }`.

@@ -166,7 +166,7 @@ test('faults are typed; aborts are heard at every stage, and the model stays usa
     const outcomes = [
       ...(await Promise.all(calls)),
       await facts(translator.align('a', 'b', { signal: AbortSignal.abort() })),
-      await facts(translator.align('a', 'b', { attention: true })),
+      await facts(translator.align('a', 'b', { attention: { layers: [] } })),
       await facts(any.align('a', 'b', { html: false })),
       await facts(any.align(7, 'b')),
       await facts(any.align('a')),
@@ -183,7 +183,7 @@ test('faults are typed; aborts are heard at every stage, and the model stays usa
     ['AbortError', '', ''],
     ['AbortError', '', ''],
     ['AbortError', '', ''],
-    ['NotSupportedError', '', 'multihead: attention is not built yet'],
+    ['MultiheadError', 'invalid-argument', 'attention'],
     ['MultiheadError', 'invalid-argument', 'html'],
     ['MultiheadError', 'invalid-argument', 'source'],
     ['MultiheadError', 'invalid-argument', 'target'],

@@ -227,10 +227,23 @@ test('a translation on the GPU is that of the float32 path; eight steps a read',
       got.push(await model.translate(line));
       marks.push(await gpu.counts());
     }
-    return { expected, got, marks, tokens, device: model.device };
+    const looks = [];
+    for (const translator of [cpu, model]) {
+      const { sentences } = await translator.translateDetailed(all[0] ?? '', { attention: true });
+      const { encoder, cross } = sentences[0]?.attention ?? {};
+      looks.push([encoder, cross].map((kind) => [...(kind?.weights ?? [])]));
+    }
+    return { expected, got, marks, looks, tokens, device: model.device };
   }, lines);
   assert.equal(told.device, 'webgpu');
   assert.deepEqual(told.got, told.expected);
+  const [ofCpu, ofGpu] = told.looks;
+  for (const [kind, weights] of ofCpu?.entries() ?? []) {
+    const others = ofGpu?.[kind] ?? [];
+    assert(weights.length > 100 && weights.length === others.length);
+    const most = Math.max(...weights.map((weight, index) => Math.abs(weight - (others[index] ?? 1))));
+    assert(most <= 1e-3, `what kind ${kind} looks at: ${most}`);
+  }
   const [loaded, first, second] = told.marks;
   assert(loaded !== undefined && first !== undefined && second !== undefined);
   const { dispatches, reads } = between(first, second);

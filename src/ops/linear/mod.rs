@@ -9,7 +9,7 @@ mod gpu_plan;
 use super::{ActivationQuant, LinearPart, Multiplier, Stored, Weights};
 use crate::backend::cpu::gemm::MAX_IN_FEATURES;
 use crate::backend::cpu::quantize::wide_limit;
-use crate::error::{Error, Result};
+use crate::error::{Decimal, Error, Result};
 
 /// An [`Error::Internal`] about the shapes of `op`.
 pub(crate) fn mismatch(
@@ -37,6 +37,7 @@ pub fn check_weights(
         Weights::Int8 { values, multiplier } => {
             let is_bad = |multiplier: &&f32| !multiplier.is_finite() || **multiplier <= 0.0;
             if let Some(bad) = multiplier.all().iter().find(is_bad) {
+                let bad = Decimal(*bad).to_string();
                 return Err(mismatch(name, "a positive weight multiplier", bad));
             }
             if let Multiplier::Rows(multipliers) = multiplier
@@ -79,11 +80,14 @@ pub fn check_use(
     match (weights, activation) {
         (_, ActivationQuant::None) => Ok(()),
         (Stored::Blocks, ActivationQuant::PerGroup) => Ok(()),
-        (Stored::Blocks, _) | (_, ActivationQuant::PerGroup) => {
-            Err(mismatch(name, "activations by group for blocks, and only there", activation))
-        }
+        (Stored::Blocks, _) | (_, ActivationQuant::PerGroup) => Err(mismatch(
+            name,
+            "activations by group for blocks, and only there",
+            activation.name(),
+        )),
         (Stored::F32, _) => Err(mismatch(name, "int8 weights for int8 activations", "float32")),
         (_, ActivationQuant::Static(alpha)) if !alpha.is_finite() || alpha <= 0.0 => {
+            let alpha = Decimal(alpha).to_string();
             Err(mismatch(name, "a positive activation multiplier", alpha))
         }
         _ if columns > MAX_IN_FEATURES => {

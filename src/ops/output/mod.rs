@@ -21,9 +21,11 @@ pub fn check(
     let Some(ids) = ids else {
         // What multiplies a table as it lies knows no outliers.
         return match activation {
-            ActivationQuant::Near => {
-                Err(mismatch(name, "activations without outliers for a whole table", activation))
-            }
+            ActivationQuant::Near => Err(mismatch(
+                name,
+                "activations without outliers for a whole table",
+                activation.name(),
+            )),
             _ => Ok(()),
         };
     };

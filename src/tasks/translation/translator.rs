@@ -4,7 +4,7 @@ use super::alignment::AlignmentJob;
 use super::job::TranslationJob;
 use super::plan::Plan;
 use super::{DecodingOptions, Translation};
-use crate::error::{Error, Result};
+use crate::error::{Decimal, Error, Result};
 use crate::formats::{ByteSource, DType, marian::MarianFile, shortlist::Shortlist};
 use crate::generate::SearchInput;
 use crate::model::arch;
@@ -233,20 +233,24 @@ fn check(options: &DecodingOptions) -> Result<()> {
     if !(0.0..=10.0).contains(&options.length_penalty) {
         return invalid(
             "lengthPenalty",
-            format!("{} given; 0 to 10 allowed", options.length_penalty),
+            format!("{} given; 0 to 10 allowed", Decimal(options.length_penalty)),
         );
     }
     if !(-10.0..=10.0).contains(&options.word_penalty) {
         return invalid(
             "wordPenalty",
-            format!("{} given; -10 to 10 allowed", options.word_penalty),
+            format!("{} given; -10 to 10 allowed", Decimal(options.word_penalty)),
         );
     }
     let factor = options.max_length_factor;
     if !(factor > 0.0 && factor <= MAX_LENGTH_FACTOR) {
         return invalid(
             "maxLengthFactor",
-            format!("{factor} given; above 0 up to {MAX_LENGTH_FACTOR} allowed"),
+            format!(
+                "{} given; above 0 up to {} allowed",
+                Decimal(factor),
+                Decimal(MAX_LENGTH_FACTOR)
+            ),
         );
     }
     Ok(())
