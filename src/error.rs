@@ -278,7 +278,7 @@ impl fmt::Display for Error {
             Error::TooMuch { option, bytes } => {
                 write!(
                     f,
-                    "{option}: takes {bytes} bytes. Ask for fewer layers or heads, or of a shorter text"
+                    "{option}: takes {bytes} bytes. Ask for fewer layers or heads, or of less text"
                 )
             }
             #[cfg(feature = "gpu")]

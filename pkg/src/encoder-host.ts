@@ -25,7 +25,7 @@ export interface WasmEncoderModel {
 /** What it offers for models over letters. */
 export interface WasmLettersModel {
   readonly info: EncoderInfo & { precision: string };
-  transliterate(text: string, options: BeamMessage): WasmEncoderJob<Transliteration>;
+  transliterate(text: string, options: BeamMessage): WasmEncoderJob<Transliteration> & Watched;
   free(): void;
 }
 
@@ -97,12 +97,12 @@ export class LettersHost implements Host {
 
   take(request: ModelRequest): Work {
     if (request.kind !== 'transliterate') throw unknownTo('a model over letters', request);
-    const { text, options } = request;
+    const { text, options, attention } = request;
     return {
       lane: 0,
       begin: () =>
-        runOf(this.#model.transliterate(text, options), ({ candidates }) =>
-          candidates.map(({ alignment }) => alignment.weights.buffer),
+        runOf(watched(this.#model.transliterate(text, options), attention), ({ candidates }) =>
+          candidates.flatMap((one) => [one.alignment.weights.buffer, ...buffersOf(one.attention)]),
         ),
     };
   }

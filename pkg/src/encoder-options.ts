@@ -13,7 +13,7 @@ export const CREATE = [...MODEL_OPTIONS, ...POOLING];
 export const EMBED = [...CREATE, 'onProgress'];
 export const TAG = [...MODEL_OPTIONS, 'tooLong'];
 export const HEAD = [...TAG, 'topK'];
-export const BEAM = [...MODEL_OPTIONS, 'beamSize', 'candidates'];
+export const BEAM = [...MODEL_OPTIONS, 'beamSize', 'candidates', 'attention'];
 
 /** Most hypotheses of a search. */
 const WIDEST = 64;

@@ -1,6 +1,7 @@
 // What is fetched when an encoder is first asked for: finding and loading it, and calls without an Embedder.
 
 import { abortable } from './abort.js';
+import { attentionOf } from './attention.js';
 import { checkTask, embedAll, Encoder, factsOf, onlyOf, textOrTexts, vectorsOf } from './encoder.js';
 import { encoderFiles, lettersFiles } from './encoder-files.js';
 import { BEAM, beamOf, CREATE, EMBED, HEAD, headOf, poolingOf, reporting, TAG } from './encoder-options.js';
@@ -161,6 +162,7 @@ export async function filled(
 export async function transliterated(text: unknown, options: TransliterateOptions): Promise<Transliteration> {
   const taken = read(options, BEAM, 'transliterate()');
   const beam = beamOf(taken);
+  const attention = attentionOf(taken.attention);
   checkText(text);
   return once(
     'transliterate',
@@ -168,7 +170,11 @@ export async function transliterated(text: unknown, options: TransliterateOption
     DEFAULT_LETTERS,
     (shared) =>
       shared.asked(taken.signal, ({ engine, number }) =>
-        engine.request('transliterate', { model: number, text, options: beam }, { signal: taken.signal }),
+        engine.request(
+          'transliterate',
+          { model: number, text, options: beam, attention },
+          { signal: taken.signal },
+        ),
       ),
     findLetters,
   );

@@ -203,7 +203,10 @@ export interface Requests {
   classify: { ask: { model: number; text: string; options: HeadMessage }; answer: Classification };
   tag: { ask: { model: number; text: string; options: HeadMessage }; answer: TaggedTokens };
   fill: { ask: { model: number; text: string; options: HeadMessage }; answer: MaskFill };
-  transliterate: { ask: { model: number; text: string; options: BeamMessage }; answer: Transliteration };
+  transliterate: {
+    ask: { model: number; text: string; options: BeamMessage; attention?: AttentionMessage | undefined };
+    answer: Transliteration;
+  };
   unload: { ask: { model: number }; answer: undefined };
   memory: { ask: object; answer: Taken };
 }

@@ -287,6 +287,8 @@ export interface TransliterateOptions extends ModelOptions {
   beamSize?: number;
   /** Most candidates that come; as many as `beamSize` if nothing is said. */
   candidates?: number;
+  /** Of every candidate; the limit of 256 MiB holds for all of them together, and is known once they are found. */
+  attention?: AttentionRequest;
 }
 /** What a text may be in another script. */
 export interface Transliteration {
@@ -306,6 +308,14 @@ export interface TransliterationCandidate {
    * not mask the padding. Rows sum to 1. Empty for a model without attention to its source.
    */
   alignment: AttentionWeights;
+  /**
+   * Where it was asked for: text and candidate, read once more. Queries and keys of 'encoder', and keys of 'cross', are the
+   * text's symbols as in `alignment`. Query t of 'decoder' and 'cross' is the step that writes symbol t, the last one the end
+   * where it was reached; key t of 'decoder' is what that step reads: first the symbol that starts every answer, then all that
+   * is written but the last. Start, end and padding have no text. Recurrent layers look at nothing of their own: of such a
+   * stack there is no kind 'encoder' or 'decoder', and 'cross' of its last layer only.
+   */
+  attention?: Attention;
 }
 
 // ---- page

@@ -47,6 +47,94 @@ test('alignments are of written symbols and of all that the model sees', async (
   }
 });
 
+/** @typedef {import('multihead').AttentionWeights} AttentionWeights */
+/** @type {{ cases: { source: string, targetIds: number[], attention: Record<string, number[][][][]> }[] }} */
+const dates = JSON.parse(readFileSync(new URL('tests/fixtures/letters/dates.json', ROOT), 'utf8'));
+const LESSON = new URL('www/lesson/models/', ROOT);
+/** @param {AttentionWeights} of */
+const textsOf = ({ queryTokens, keyTokens }) =>
+  [queryTokens, keyTokens].map((tokens) => tokens.map(({ text }) => text).join('|'));
+
+test('dates are looked at as in torch, by every layer, head and kind', async () => {
+  const model = new URL('dates/', LESSON).href;
+  for (const { source, targetIds, attention: expected } of dates.cases) {
+    const plain = await transliterate(source, { model });
+    const { text, candidates } = await transliterate(source, { model, attention: true });
+    const [best] = candidates;
+    assert(best?.attention !== undefined);
+    assert.equal(candidates.length, plain.candidates.length);
+    for (const [place, one] of plain.candidates.entries()) {
+      const { attention } = candidates[place] ?? {};
+      assert.deepEqual(candidates[place], { ...one, attention });
+    }
+    assert(plain.candidates.every((one) => !('attention' in one)));
+    assert(candidates.every(({ attention }) => Object.keys(attention ?? {}).length === 3));
+    for (const [kind, weights] of Object.entries(expected)) {
+      /** @type {AttentionWeights | undefined} */
+      const got = best.attention[/** @type {'encoder'} */ (kind)];
+      assert(got !== undefined, kind);
+      const { queryLen, keyLen, layers, heads, queryTokens } = got;
+      assert.deepEqual(
+        [layers, heads],
+        [
+          [0, 1],
+          [0, 1, 2, 3],
+        ],
+      );
+      assert.equal(got.weights.byteLength, got.weights.buffer.byteLength, 'a buffer of its own');
+      const all = weights.flat(3);
+      assert.equal(got.weights.length, all.length);
+      for (const [place, weight] of got.weights.entries()) {
+        assert(Math.abs(weight - (all[place] ?? NaN)) <= 1e-3, `${kind}, ${place}: ${weight}, ${all[place]}`);
+        const [query, key] = [Math.floor(place / keyLen) % queryLen, place % keyLen];
+        if (kind === 'decoder') assert.equal(weight === 0, key > query, `${query}, ${key}: ${weight}`);
+      }
+      for (let row = 0; row < all.length; row += keyLen) {
+        const sum = got.weights.subarray(row, row + keyLen).reduce((total, one) => total + one, 0);
+        assert(Math.abs(sum - 1) < 1e-5, `${kind}, ${row}: ${sum}`);
+      }
+      if (kind !== 'encoder')
+        assert.deepEqual(
+          queryTokens.map(({ id }) => id),
+          targetIds,
+        );
+    }
+    // The end is written last; what starts an answer is read first.
+    const written = text.split('').join('|');
+    const { encoder, decoder, cross } = best.attention;
+    assert(encoder !== undefined && decoder !== undefined && cross !== undefined);
+    assert.deepEqual(textsOf(decoder), [`${written}|`, `|${written}`]);
+    assert.deepEqual(textsOf(cross), [`${written}|`, textsOf(encoder)[0]]);
+    assert.equal(textsOf(encoder)[0], textsOf(encoder)[1]);
+    assert.equal(encoder.queryTokens.map((token) => token.text).join(''), source);
+  }
+});
+
+test('of recurrent layers there is what they look at', async () => {
+  const model = new URL('reverse-additive/', LESSON).href;
+  const { candidates } = await transliterate('stone', { model, attention: true, candidates: 1 });
+  const [best] = candidates;
+  assert.deepEqual(Object.keys(best?.attention ?? {}), ['cross']);
+  assert.deepEqual(best?.attention?.cross?.weights.length, best?.alignment.weights.length);
+  const khmerFound = await transliterate('sokha', { attention: { kinds: ['cross'] }, candidates: 1 });
+  assert.equal(khmerFound.candidates[0]?.attention?.cross?.keyLen, 25);
+  const fixed = new URL('reverse-fixed/', LESSON).href;
+  const none = await transliterate('stone', { model: fixed, attention: true, candidates: 1 });
+  assert.deepEqual(none.candidates[0]?.attention, {});
+  /** @type {[import('multihead').AttentionRequest, RegExp][]} */
+  const wrong = [
+    [{ kinds: ['encoder'] }, /kind 'encoder'/],
+    [{ layers: [1] }, /layer 1: 'cross' has 1 layers/],
+    [{ heads: [] }, /heads: a list/],
+  ];
+  for (const [attention, said] of wrong) {
+    await assert.rejects(
+      transliterate('stone', { model, attention }),
+      (/** @type {any} */ error) => error.option === 'attention' && said.test(error.message),
+    );
+  }
+});
+
 test('nothing comes of no letters; what cannot be read says why', async () => {
   assert.deepEqual(await transliterate(' 12 '), { text: '', candidates: [] });
   /** @param {Promise<unknown>} call @param {string} code @param {string} option */

@@ -125,7 +125,8 @@ impl<O: Ops> Transformer<O> {
 
     /// `[layers, heads]` of self-attention and of cross-attention; zeros where there is none.
     pub fn attention(&self) -> [[usize; 2]; 2] {
-        let heads = self.blocks.first().map_or([0; 2], Block::heads);
+        // Of a recurrent decoder the last block alone looks at the source.
+        let heads = self.blocks.last().map_or([0; 2], Block::heads);
         heads.map(|heads| [self.blocks.len(), heads])
     }
 

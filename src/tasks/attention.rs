@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::ops::Ops;
 
-/// Most bytes that the attention of one text may take.
+/// Most bytes that the attention of all texts of a call may take.
 const MOST_BYTES: u64 = 256 << 20;
 
 const NAME: &str = "attention";
@@ -23,7 +23,7 @@ pub enum AttentionKind {
 pub type OfKinds<T> = [T; 3];
 
 /// What they are called.
-const KINDS: OfKinds<&str> = ["encoder", "decoder", "cross"];
+pub const KINDS: OfKinds<&str> = ["encoder", "decoder", "cross"];
 
 /// What of a model's attention is wanted; an empty list stands for all that there is.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -107,12 +107,17 @@ fn invalid(what: String) -> Error {
     Error::InvalidArgument { option: NAME, what }
 }
 
-/// Whether there is room for the weights that are wanted of a text whose kinds have so many `[queries, keys]`.
+/// Whether there is room for the weights that are wanted of texts, all of them together, whose kinds have so many `[queries,
+/// keys]`.
 ///
 /// # Errors
 /// [`Error::TooMuch`] where it would be more than there may be.
-pub fn check_room(wanted: &OfKinds<Wanted>, lens: OfKinds<[usize; 2]>) -> Result<()> {
-    let sizes = wanted.iter().zip(lens).map(|(Wanted { layers, heads }, [queries, keys])| {
+pub fn check_room(
+    wanted: &OfKinds<Wanted>,
+    texts: impl IntoIterator<Item = OfKinds<[usize; 2]>>,
+) -> Result<()> {
+    let sizes = texts.into_iter().flat_map(|lens| wanted.iter().zip(lens));
+    let sizes = sizes.map(|(Wanted { layers, heads }, [queries, keys])| {
         let counts = [layers.len(), heads.len(), queries, keys];
         counts.iter().fold(4, |bytes: u64, &count| bytes.saturating_mul(count as u64))
     });
@@ -127,7 +132,7 @@ pub fn check_room(wanted: &OfKinds<Wanted>, lens: OfKinds<[usize; 2]>) -> Result
 /// # Errors
 /// [`Error::TooMuch`] before anything is allocated, where it would be more than there may be.
 pub fn room(wanted: &OfKinds<Wanted>, lens: OfKinds<[usize; 2]>) -> Result<Attention> {
-    check_room(wanted, lens)?;
+    check_room(wanted, [lens])?;
     let mut attention = Attention::default();
     for ((to, wanted), lens) in attention.iter_mut().zip(wanted).zip(lens) {
         let count = wanted.layers.len() * wanted.heads.len() * lens[0] * lens[1];

@@ -1,11 +1,13 @@
 //! Models over letters for JavaScript: a loaded model, and jobs that are moved on in small steps.
 
+use super::attention;
 use super::clock::now;
 use super::device::{Device, device};
 use super::encoder::folder;
 use super::error::{invalid, set, to_js};
 use super::options::{each, load_precision};
 use super::token::token;
+use crate::tasks::attention::{KINDS, Wanted};
 use crate::tasks::transliteration::{
     self as task, Candidate, SourceSymbol, TransliterationOptions, WrittenSymbol,
 };
@@ -93,6 +95,16 @@ impl LettersJob {
         u32::from(self.job.is_done())
     }
 
+    /// Has every candidate come with its attention: of the layers and heads named, counted from 0, or of all where a list is
+    /// empty. Of `kinds` bit 0 stands for 'encoder', bit 1 for 'decoder', bit 2 for 'cross'; 0 for all that there are.
+    ///
+    /// # Errors
+    /// An object `{ code, message, option }`.
+    pub fn watch(&mut self, kinds: u32, layers: &[u32], heads: &[u32]) -> Result<(), JsValue> {
+        let request = attention::request(kinds, layers, heads);
+        self.job.watch(&request).map_err(|error| to_js(&error))
+    }
+
     /// Works for about `budget_ms` milliseconds, at least one step.
     ///
     /// # Errors
@@ -123,38 +135,60 @@ impl LettersJob {
             let own = text.get(symbol.range.clone()).unwrap_or_default();
             token(symbol.id, own, &symbol.range, &index)
         };
-        let keys: Vec<Object> = source.iter().map(symbol).collect();
+        let keys: Array = source.iter().map(symbol).collect();
         let candidates = found.iter().map(|one| candidate(&model, one, &keys));
         set(&object, "candidates", candidates.collect::<Array>());
         Ok(object)
     }
 }
 
-/// `{ text, probability, alignment }`.
+/// `{ text, probability, alignment, attention? }`.
 fn candidate(
     model: &task::TransliterationModel<Device>,
     candidate: &Candidate,
-    keys: &[Object],
+    keys: &Array,
 ) -> Object {
-    let Candidate { text, probability, symbols, alignment } = candidate;
+    let Candidate { text, probability, symbols, alignment, attention } = candidate;
     let index = Utf16Index::new(text);
     let written = |symbol: &WrittenSymbol| {
         let own = text.get(symbol.range.clone()).unwrap_or_default();
         token(symbol.id, own, &symbol.range, &index)
     };
+    let queries: Array = symbols.iter().map(written).collect();
     let [layer, head] = model.alignment();
-    let seen = Object::new();
-    set(&seen, "weights", Float32Array::from(alignment.as_slice()));
-    set(&seen, "layers", Array::of1(&(layer as f64).into()));
-    set(&seen, "heads", Array::of1(&(head as f64).into()));
-    set(&seen, "queryLen", symbols.len() as f64);
-    set(&seen, "keyLen", keys.len() as f64);
-    set(&seen, "queryTokens", symbols.iter().map(written).collect::<Array>());
-    set(&seen, "keyTokens", keys.iter().cloned().collect::<Array>());
+    let shown = Wanted { layers: vec![layer], heads: vec![head] };
     let object = Object::new();
     set(&object, "text", text.as_str());
     set(&object, "probability", *probability);
-    set(&object, "alignment", seen);
+    set(&object, "alignment", weights(alignment, &shown, &queries, keys));
+    if let Some(attention) = attention {
+        // A step reads what the one before it has written, and the first one the start.
+        let read = Array::of1(&token(model.start(), "", &(0..0), &index));
+        let read = read.concat(&queries.slice(0, queries.length().saturating_sub(1)));
+        let tokens = [(keys, keys), (&queries, &read), (&queries, keys)];
+        let seen = Object::new();
+        for ((kind, own), (queries, keys)) in KINDS.into_iter().zip(attention).zip(tokens) {
+            if !own.weights.is_empty() {
+                set(&seen, kind, weights(&own.weights, &own.of, queries, keys));
+            }
+        }
+        set(&object, "attention", seen);
+    }
+    object
+}
+
+/// `AttentionWeights` of the package.
+fn weights(weights: &[f32], of: &Wanted, queries: &Array, keys: &Array) -> Object {
+    let list = |list: &[usize]| list.iter().map(|index| JsValue::from(*index as f64)).collect();
+    let (layers, heads): (Array, Array) = (list(&of.layers), list(&of.heads));
+    let object = Object::new();
+    set(&object, "weights", Float32Array::from(weights));
+    set(&object, "layers", layers);
+    set(&object, "heads", heads);
+    set(&object, "queryLen", queries.length());
+    set(&object, "keyLen", keys.length());
+    set(&object, "queryTokens", queries);
+    set(&object, "keyTokens", keys);
     object
 }
 

@@ -26,7 +26,7 @@ impl<O: Ops + Clone> Observation<O> {
     pub fn new(model: &TextModel<O>, request: &AttentionRequest, tokens: usize) -> Result<Self> {
         let wanted = request.of([NONE, model.decoder.attention(), NONE])?;
         // Whether there is room for the prompt is known before anything is written.
-        check_room(&wanted, [NONE, [tokens; 2], NONE])?;
+        check_room(&wanted, [[NONE, [tokens; 2], NONE]])?;
         Ok(Self { ops: model.ops.clone(), wanted, begun: None, read: 0 })
     }
 }

@@ -1,11 +1,13 @@
 //! A word on its way: a step writes a symbol of every hypothesis.
 
+use super::attention::lens;
 use super::model::TransliterationModel;
 use super::search::{Beam, Hypothesis, softmax};
 use super::symbols::SourceSymbol;
 use crate::error::{Error, Result};
 use crate::ops::Ops;
 use crate::stack::{DecoderState, Encoded, SourceRows};
+use crate::tasks::attention::{Attention, AttentionRequest, OfKinds, Wanted, check_room};
 use std::{ops::Range, rc::Rc};
 
 /// Most hypotheses at once.
@@ -47,6 +49,8 @@ pub struct Candidate {
     /// What each of them looked at, `[symbols, source symbols]`, rows sum to 1; empty for a model without attention to the
     /// source.
     pub alignment: Vec<f32>,
+    /// The attention weights, if they were asked for.
+    pub attention: Option<Attention>,
 }
 
 /// What is under way once the source was read.
@@ -66,6 +70,8 @@ pub struct TransliterationJob<O: Ops> {
     running: Option<Running<O>>,
     logits: Vec<f32>,
     weights: Vec<f32>,
+    /// The attention that is wanted, and that of the candidates so far.
+    watched: Option<(OfKinds<Wanted>, Vec<Attention>)>,
 }
 
 impl<O: Ops + Clone> TransliterationModel<O> {
@@ -94,6 +100,7 @@ impl<O: Ops + Clone> TransliterationModel<O> {
             running: None,
             logits: Vec::new(),
             weights: Vec::new(),
+            watched: None,
         })
     }
 }
@@ -141,9 +148,24 @@ impl<O: Ops + Clone> TransliterationModel<O> {
 }
 
 impl<O: Ops + Clone> TransliterationJob<O> {
-    /// Whether all is written.
+    /// Has every candidate come with its attention weights. Those of all candidates are held to the limit together.
+    ///
+    /// # Errors
+    /// [`Error::InvalidArgument`] for what the model does not have.
+    pub fn watch(&mut self, request: &AttentionRequest) -> Result<()> {
+        self.watched = Some((self.model.wanted(request)?, Vec::new()));
+        Ok(())
+    }
+
+    /// Whether all is written and, where it was asked for, looked at.
     pub fn is_done(&self) -> bool {
-        self.source.is_empty() || self.beam.is_done()
+        self.source.is_empty() || (self.beam.is_done() && !self.has_unseen())
+    }
+
+    /// Whether there are candidates whose attention is wanted and not there.
+    fn has_unseen(&self) -> bool {
+        let count = self.candidates.min(self.beam.count());
+        self.watched.as_ref().is_some_and(|(_, seen)| seen.len() < count)
     }
 
     /// The symbols of the text as the model reads it, padding included.
@@ -151,11 +173,15 @@ impl<O: Ops + Clone> TransliterationJob<O> {
         &self.source
     }
 
-    /// Reads the source, or writes one symbol more.
+    /// Reads the source, or writes one symbol more; at the end looks at one candidate more, where that was asked for.
     ///
     /// # Errors
-    /// Whatever the device reports. The job is of no use after it.
+    /// [`Error::TooMuch`] for attention of all candidates that takes too much memory; whatever the device reports. The job is of
+    /// no use after it.
     pub async fn step(&mut self) -> Result<()> {
+        if self.beam.is_done() {
+            return self.look().await;
+        }
         let network = &self.model.network;
         let Some(running) = &mut self.running else {
             let ids: Vec<u32> = self.source.iter().map(|symbol| symbol.id).collect();
@@ -191,6 +217,22 @@ impl<O: Ops + Clone> TransliterationJob<O> {
         Ok(())
     }
 
+    /// Takes the attention of the next candidate.
+    async fn look(&mut self) -> Result<()> {
+        let Some((wanted, seen)) = &mut self.watched else { return Ok(()) };
+        let source: Vec<u32> = self.source.iter().map(|symbol| symbol.id).collect();
+        let found = self.beam.ranked(self.candidates);
+        if seen.is_empty() {
+            let lens = |one: &&Hypothesis| lens(source.len(), one.ids.len().saturating_sub(1));
+            check_room(wanted, found.iter().map(lens))?;
+        }
+        let Some([_, written @ ..]) = found.get(seen.len()).map(|one| one.ids.as_slice()) else {
+            return Ok(());
+        };
+        seen.push(self.model.look(&source, written, wanted).await?);
+        Ok(())
+    }
+
     /// The candidates, the likeliest first.
     ///
     /// # Errors
@@ -204,12 +246,17 @@ impl<O: Ops + Clone> TransliterationJob<O> {
         if self.source.is_empty() {
             return Ok(Vec::new());
         }
-        let found = self.beam.finish().into_iter().take(self.candidates);
-        Ok(found.map(|hypothesis| candidate(&self.model, hypothesis)).collect())
+        let mut attention = self.watched.map(|(_, seen)| seen).into_iter().flatten();
+        let found = self.beam.ranked(self.candidates).into_iter();
+        Ok(found.map(|one| candidate(&self.model, one, attention.next())).collect())
     }
 }
 
-fn candidate<O: Ops>(model: &TransliterationModel<O>, hypothesis: Hypothesis) -> Candidate {
+fn candidate<O: Ops>(
+    model: &TransliterationModel<O>,
+    hypothesis: &Hypothesis,
+    attention: Option<Attention>,
+) -> Candidate {
     let mut text = String::new();
     let symbol = |&id: &u32| {
         let start = text.len();
@@ -217,6 +264,6 @@ fn candidate<O: Ops>(model: &TransliterationModel<O>, hypothesis: Hypothesis) ->
         WrittenSymbol { id, range: start..text.len() }
     };
     let symbols = hypothesis.ids.iter().skip(1).map(symbol).collect();
-    let Hypothesis { probability, weights: alignment, .. } = hypothesis;
-    Candidate { text, probability, symbols, alignment }
+    let alignment = hypothesis.weights.clone();
+    Candidate { text, probability: hypothesis.probability, symbols, alignment, attention }
 }

@@ -1,5 +1,6 @@
 //! Small models over letters: a word in, the same in another script or order out, with what each letter looked at.
 
+mod attention;
 mod job;
 mod model;
 mod search;

@@ -73,6 +73,11 @@ impl<O: Ops + Clone> TransliterationModel<O> {
         self.network.alignment().into()
     }
 
+    /// The symbol that a decoder reads first.
+    pub fn start(&self) -> u32 {
+        self.target.start
+    }
+
     /// What is known of it.
     pub fn info(&self) -> TransliterationInfo {
         TransliterationInfo {

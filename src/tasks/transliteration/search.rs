@@ -67,47 +67,70 @@ impl Beam {
         let rows = self.live.len().max(1);
         let symbols = (logits.len() / rows).max(1);
         let keys = weights.len() / rows;
-        let mut next = Vec::new();
+        // Probability, parent and symbol of what goes on, the likeliest first.
+        let mut next: Vec<(f64, usize, u32)> = Vec::new();
         for (parent, (hypothesis, logits)) in
             self.live.iter().zip(logits.chunks_exact(symbols)).enumerate()
         {
             let probabilities = softmax(logits);
-            let mut order: Vec<usize> = (0..symbols).collect();
-            let worth = |id: &usize| probabilities.get(*id).copied().unwrap_or(0.0);
-            order.sort_by(|a, b| worth(a).total_cmp(&worth(b)));
-            for id in order.split_off(symbols.saturating_sub(self.size)) {
-                let probability = worth(&id);
+            // The likeliest symbols, the later of two that are equally likely: the likeliest is taken last.
+            let mut likeliest = Vec::new();
+            for one in probabilities.into_iter().enumerate().rev() {
+                insert(&mut likeliest, one, self.size, |one| one.1);
+            }
+            for (id, probability) in likeliest.into_iter().rev() {
                 if probability <= LEAST {
                     continue;
                 }
-                let mut longer = hypothesis.clone();
-                longer.ids.push(id as u32);
-                longer.probability *= probability;
-                let own = weights.get(parent * keys..(parent + 1) * keys);
-                longer.weights.extend_from_slice(own.unwrap_or_default());
-                longer.parent = parent;
-                let has_ended = id as u32 == self.end || longer.ids.len() >= self.max_length;
-                if has_ended { &mut self.ended } else { &mut next }.push(longer);
+                let longer = (hypothesis.probability * probability, parent, id as u32);
+                if longer.2 == self.end || hypothesis.ids.len() + 1 >= self.max_length {
+                    self.ended.extend(self.longer(longer, weights, keys));
+                } else {
+                    insert(&mut next, longer, self.size, |one| one.0);
+                }
             }
         }
-        likeliest_first(&mut next);
-        next.truncate(self.size);
-        self.live = next;
+        self.live = next.into_iter().filter_map(|one| self.longer(one, weights, keys)).collect();
         self.steps += 1;
     }
 
-    /// All hypotheses, the likeliest first: also those that would have gone on, as the search may end before they do.
-    pub fn finish(self) -> Vec<Hypothesis> {
-        let mut all = self.ended;
-        all.extend(self.live);
-        likeliest_first(&mut all);
+    /// A live hypothesis with a symbol more.
+    fn longer(
+        &self,
+        (probability, parent, id): (f64, usize, u32),
+        weights: &[f32],
+        keys: usize,
+    ) -> Option<Hypothesis> {
+        let Hypothesis { ids, weights: before, .. } = self.live.get(parent)?;
+        let own = weights.get(parent * keys..(parent + 1) * keys).unwrap_or_default();
+        let (ids, weights) = ([ids.as_slice(), &[id]].concat(), [before.as_slice(), own].concat());
+        Some(Hypothesis { ids, probability, weights, parent })
+    }
+
+    /// How many hypotheses there are.
+    pub fn count(&self) -> usize {
+        self.ended.len() + self.live.len()
+    }
+
+    /// At most so many hypotheses, the likeliest first: also those that would have gone on, as the search may end before they
+    /// do.
+    pub fn ranked(&self, most: usize) -> Vec<&Hypothesis> {
+        let mut all = Vec::new();
+        for one in self.ended.iter().chain(&self.live) {
+            insert(&mut all, one, most, |one| one.probability);
+        }
         all
     }
 }
 
-/// Equal ones keep their order.
-fn likeliest_first(hypotheses: &mut [Hypothesis]) {
-    hypotheses.sort_by(|a, b| b.probability.total_cmp(&a.probability));
+/// Puts one into a list whose likeliest are first, of which at most `most` stay. Equal ones keep their order.
+fn insert<One>(list: &mut Vec<One>, one: One, most: usize, worth: impl Fn(&One) -> f64) {
+    let own = worth(&one);
+    let place = list.partition_point(|other| worth(other) >= own);
+    if place < most {
+        list.truncate(most - 1);
+        list.insert(place, one);
+    }
 }
 
 /// `exp(x) / Σ exp(x)`.
@@ -138,7 +161,7 @@ mod tests {
         beam.step(&logits(&[[0.6, 0.1, 0.3], [0.1, 0.2, 0.7]]), &[0.0, 1.0, 0.5, 0.5]);
         // 0.5 · 0.6 goes on, 0.3 · 0.7 and 0.5 · 0.3 have ended: that is all.
         assert!(beam.is_done());
-        let all = beam.finish();
+        let all = beam.ranked(usize::MAX);
         let ids: Vec<_> = all.iter().map(|one| one.ids.clone()).collect();
         assert_eq!(ids, [vec![0, 0, 0], vec![0, 1, 2], vec![0, 0, 2], vec![0, 1, 1]]);
         for (one, want) in all.iter().zip([0.3, 0.21, 0.15, 0.06]) {
@@ -157,7 +180,7 @@ mod tests {
         beam.step(&logits(&[[0.2, 0.05, 0.75], [0.8, 0.1, 0.1]]), &[]);
         // 0.5 · 0.6 · 0.75 has ended now.
         assert!(beam.is_done());
-        let best = beam.finish().remove(0);
+        let best = beam.ranked(1).remove(0);
         assert_eq!(best.ids, [0, 0, 0, 2]);
         assert!((best.probability - 0.225).abs() < 1e-6);
     }
@@ -169,6 +192,6 @@ mod tests {
         assert!(!beam.is_done());
         beam.step(&logits(&[[0.9, 0.05, 0.05]]), &[]);
         assert!(beam.is_done());
-        assert_eq!(beam.finish()[0].ids, [0, 0, 0]);
+        assert_eq!(beam.ranked(1)[0].ids, [0, 0, 0]);
     }
 }

@@ -30,8 +30,8 @@ enum Unknown {
 /// How texts become symbols.
 #[derive(Debug)]
 pub struct SourceSymbols {
-    /// Symbols and their ids, the longest first.
-    longest_first: Vec<(String, u32)>,
+    /// Symbols that are written, and their ids.
+    written: Vec<(String, u32)>,
     lowercase: bool,
     unknown: Unknown,
     start: Option<u32>,
@@ -72,16 +72,13 @@ impl SourceSymbols {
             }
         };
         let written = symbols.iter().zip(0..).filter(|(symbol, _)| !symbol.is_empty());
-        let mut longest_first: Vec<(String, u32)> =
-            written.map(|(symbol, id)| ((*symbol).to_owned(), id)).collect();
-        longest_first.sort_by_key(|(symbol, _)| std::cmp::Reverse(symbol.len()));
         Ok(Self {
             lowercase: config.boolean("lowercase")?.unwrap_or(false),
             unknown,
             start: id_of(&config, "start")?,
             end: id_of(&config, "end")?,
             padding,
-            longest_first,
+            written: written.map(|(symbol, id)| ((*symbol).to_owned(), id)).collect(),
         })
     }
 
@@ -109,7 +106,9 @@ impl SourceSymbols {
         let mut found = Vec::new();
         let mut at = 0;
         while let Some(rest) = letters.get(at..).filter(|rest| !rest.is_empty()) {
-            let symbol = self.longest_first.iter().find(|(symbol, _)| rest.starts_with(symbol));
+            // The longest; of two that are the same the first.
+            let begin = self.written.iter().filter(|(symbol, _)| rest.starts_with(symbol));
+            let symbol = begin.rev().max_by_key(|(symbol, _)| symbol.len());
             let length = match symbol {
                 Some((symbol, id)) => {
                     let origin = |at: usize| origins.get(at).cloned().unwrap_or_default();
