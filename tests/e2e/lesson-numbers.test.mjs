@@ -6,12 +6,14 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { entropy, largestOf, mix, softmax, spread } from '../../www/lesson/numbers/arithmetic.js';
+import { differing } from '../../www/lesson/numbers/differing.js';
 import { keptBytes, layerCosts, perWord, steps } from '../../www/lesson/numbers/counts.js';
 import { COSINES, TABLE } from '../../www/lesson/numbers/learned.js';
 import { LENGTHS, textOf, times } from '../../www/lesson/numbers/measure.js';
 import { lookUp } from '../../www/lesson/numbers/one-head.js';
 import { comparison, outputs, SENTENCE, swapped } from '../../www/lesson/numbers/order.js';
 import { frequencies, rotary, shifted, sinusoidal } from '../../www/lesson/numbers/positions.js';
+import { matrixIn, withoutHead } from '../../www/lesson/numbers/safetensors.js';
 import {
   averages,
   draw,
@@ -178,6 +180,37 @@ test('heads: as many products in eight heads of 32 as in one of 256, eight times
     }
   }
   assert.equal(layerCosts(5, 8, 32).scores, products);
+});
+
+test('a head switched off: its columns of the projection are 0, everything else stays; what is new in an answer', () => {
+  const table = JSON.stringify({
+    other: { dtype: 'F32', shape: [1], data_offsets: [0, 4] },
+    wo: { dtype: 'F32', shape: [2, 4], data_offsets: [4, 36] },
+  });
+  const file = new Uint8Array(8 + table.length + 36);
+  const view = new DataView(file.buffer);
+  view.setBigUint64(0, BigInt(table.length), true);
+  file.set(new TextEncoder().encode(table), 8);
+  const numbers = (/** @type {Uint8Array<ArrayBuffer>} */ bytes) =>
+    Array.from({ length: 9 }, (_, place) =>
+      new DataView(bytes.buffer).getFloat32(8 + table.length + 4 * place, true),
+    );
+  for (let place = 0; place < 9; place++) view.setFloat32(8 + table.length + 4 * place, place + 1, true);
+  assert.deepEqual(matrixIn(file, 'wo'), { start: 8 + table.length + 4, outputs: 2, inputs: 4 });
+  // Two heads of width 2: rows 2 3 4 5 and 6 7 8 9 lose their last two columns.
+  assert.deepEqual(numbers(withoutHead(file, 'wo', 1, 2)), [1, 2, 3, 0, 0, 6, 7, 0, 0]);
+  assert.deepEqual(numbers(file), [1, 2, 3, 4, 5, 6, 7, 8, 9]);
+  assert.throws(() => withoutHead(file, 'other', 0, 1), /other is no matrix/);
+
+  const lit = (/** @type {string} */ before, /** @type {string} */ after) =>
+    differing(before.split(''), after.split(''))
+      .map(({ part, isNew }) => (isNew ? `[${part}]` : part))
+      .join('');
+  assert.equal(lit('abcd', 'abcd'), 'abcd');
+  assert.equal(lit('abcd', 'abxcd'), 'ab[x]cd');
+  assert.equal(lit('abcd', 'acd'), 'acd');
+  assert.equal(lit('abcd', 'xbcdy'), '[x]bcd[y]');
+  assert.equal(lit('', 'ab'), '[a][b]');
 });
 
 test('cost: twice the text is four times the comparisons, twice the memory, twice the recurrent steps', () => {

@@ -13,6 +13,7 @@ import { saturating } from './pictures/saturating.js';
 import { scores } from './pictures/scores.js';
 import { swapping } from './pictures/swapping.js';
 import { turning } from './pictures/turning.js';
+import { switching } from './switching/switching.js';
 
 /** By the name that the text has for them. @type {Readonly<Record<string, (stage: HTMLElement) => void | Promise<void>>>} */
 const PICTURES = {
@@ -29,6 +30,7 @@ const PICTURES = {
   measuring,
   families,
   looking,
+  switching,
 };
 
 /**

@@ -1,0 +1,97 @@
+// Heads of the page's small models switched off, in Chromium: what is answered then, beside torch, which has the same columns
+// set to zero (tests/fixtures/letters/heads_off.py).
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { demo } from './demo.mjs';
+import { lookAt } from './looks.mjs';
+
+/** @typedef {{ right: number, answer: string, probability: number }} Result */
+/** @typedef {Result & import('../../www/lesson/switching/models.js').Head} Without */
+/** @type {Record<string, { text: string, texts: number, whole: Result, without: Without[] }>} */
+const TORCH = JSON.parse(
+  readFileSync(new URL('../fixtures/letters/heads_off.json', import.meta.url), 'utf8'),
+);
+
+const { open, server } = demo();
+
+test('each head off: as many texts right as torch counts, its answers and probabilities; by pointer and by keys', async () => {
+  const { page, problems, close } = await open();
+  await page.goto(`${server().origin}/#attention-switching`);
+  const section = page.locator('#attention-switching');
+  const [heads, answers] = [section.locator('.wide table').first(), section.locator('.worked')];
+  for (const [id, { texts, whole, without }] of Object.entries(TORCH)) {
+    await section.getByRole('combobox', { name: 'Model' }).selectOption(id);
+    await section.getByRole('button', { name: 'Count for every head' }).click();
+    const spared = without.filter(({ right }) => right >= whole.right).length;
+    await section
+      .getByText(
+        `${whole.right} of ${texts} right with all heads on. ${spared} of ${without.length} heads can be switched off`,
+      )
+      .waitFor();
+    assert.deepEqual(
+      (await heads.locator('td').allTextContents()).map(Number),
+      without.map(({ right }) => right),
+      id,
+    );
+  }
+  const asked = await page.evaluate(async () => {
+    const path = '/lesson/switching/models.js';
+    /** @type {typeof import('../../www/lesson/switching/models.js')} */
+    const { headsOf, Loaded, SWITCHABLE } = await import(path);
+    const found = SWITCHABLE.map(async (model) => {
+      const loaded = await Loaded.open(model);
+      const whole = await loaded.ask(model.example);
+      const without = [];
+      for (const head of headsOf(model)) {
+        without.push({ ...head, ...(await loaded.without(head, (ask) => ask(model.example))) });
+      }
+      await loaded.free();
+      return { id: model.id, whole, without };
+    });
+    return Promise.all(found);
+  });
+  for (const { id, whole, without } of asked) {
+    const torch = TORCH[id];
+    assert(torch !== undefined, id);
+    const expected = [torch.whole, ...torch.without];
+    assert.deepEqual(
+      without.map(({ kind, layer, head }) => [kind, layer, head]),
+      torch.without.map(({ kind, layer, head }) => [kind, layer, head]),
+    );
+    assert.deepEqual(
+      [whole, ...without].map(({ said }) => said),
+      expected.map(({ answer }) => answer),
+      id,
+    );
+    for (const [place, { probability }] of [whole, ...without].entries()) {
+      const wanted = expected[place]?.probability ?? NaN;
+      assert(Math.abs(probability - wanted) < 1e-3, `${id} ${place}: ${probability}, not ${wanted}`);
+    }
+  }
+
+  // In the table: what is lost and what is new is lit.
+  await section.getByRole('combobox', { name: 'Model' }).selectOption('reverse-transformer');
+  await section.getByRole('button', { name: 'Switch off Cross-attention, layer 1, head 2' }).focus();
+  await page.keyboard.press('Enter');
+  await answers.getByText('noitnettta').waitFor();
+  assert.deepEqual(await answers.locator('mark').allTextContents(), ['t']);
+  assert.match((await answers.textContent()) ?? '', /All heads onnoitnetta0\.9999.*The answer changes/s);
+  // The keys go on from there: the next head.
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('Enter');
+  await answers.getByText('The answer stays').waitFor();
+  assert.match((await answers.textContent()) ?? '', /Off: Cross-attention, layer 1, head 3noitnetta0\.9999/);
+  await section.getByRole('textbox', { name: 'Text' }).fill('abc');
+  await page.keyboard.press('Enter');
+  await answers.getByText('cba').first().waitFor();
+
+  for (const width of [1280, 390]) {
+    await page.setViewportSize({ width, height: 844 });
+    await section.scrollIntoViewIfNeeded();
+    await lookAt(page, `switching-${width}`);
+  }
+  assert.deepEqual(problems, []);
+  await close();
+});
