@@ -11,7 +11,10 @@ use multihead::stack::Precision;
 use multihead::tasks::attention::{AttentionKind, AttentionRequest};
 use multihead::tasks::encoding::{Answer, EmbeddingOptions, EncodingModel, LoadOptions};
 use std::rc::Rc;
-use support::attention::{self, decoder_weights, encoder_weights, expected, translation_weights};
+use support::{
+    attention::{self, decoder_weights, encoder_weights, expected, translation_weights},
+    order,
+};
 
 fn cpu() -> Cpu {
     Cpu::new()
@@ -44,6 +47,11 @@ fn kinds_that_a_translation_lacks() {
     assert_eq!((error.code(), error.option()), ("invalid-argument", Some("attention")));
     let [encoder, decoder, cross] = translation_weights(&cpu(), "self-attention", &named).unwrap();
     assert!(encoder.weights.is_empty() && !decoder.weights.is_empty() && cross.weights.is_empty());
+}
+
+#[test]
+fn words_that_change_places_are_told_apart_by_positions_alone() {
+    order::is_known_by_positions_alone(&cpu());
 }
 
 #[test]

@@ -7,7 +7,7 @@ mod support;
 use multihead::formats::gguf::GgufFile;
 use multihead::model::arch;
 use multihead::stack::{BlockWeights, Decoder, Precision, Watch};
-use support::{attention, file, fixture, gpu::device};
+use support::{attention, file, fixture, gpu::device, order};
 
 #[test]
 fn attention_weights_are_those_of_other_libraries() {
@@ -15,6 +15,12 @@ fn attention_weights_are_those_of_other_libraries() {
     attention::encoders_agree(&gpu);
     attention::decoders_agree(&gpu);
     attention::translations_agree(&gpu);
+}
+
+#[test]
+fn words_that_change_places_are_told_apart_by_positions_alone() {
+    let Some(gpu) = device(None) else { return };
+    order::is_known_by_positions_alone(&gpu);
 }
 
 /// Weights cost a call for each layer that is looked at, and nothing where none is.
