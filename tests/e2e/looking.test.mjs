@@ -11,15 +11,19 @@ import { lookAt } from './looks.mjs';
 const stub = readFileSync(new URL('told-tasks.mjs', import.meta.url), 'utf8');
 const { server, visitor } = inChromium({ altered: { ...altered, '/lesson/looking/tasks.js': stub } });
 
-/** The section, after a look. @param {import('playwright-core').BrowserContextOptions} [options] */
-async function looked(options = {}) {
-  const context = await visitor({ viewport: { width: 1280, height: 900 }, ...options });
-  const page = await context.newPage();
+/** The page of all tests. @type {import('playwright-core').Page | undefined} */
+let opened;
+
+/** The section, after a look. */
+async function looked() {
+  const page = (opened ??= await (await visitor({ viewport: { width: 1280, height: 900 } })).newPage());
+  // The first time it opens the page, later it does nothing.
   await page.goto(`${server().origin}/#attention-looking`);
   const section = page.locator('#attention-looking');
+  await section.getByRole('combobox', { name: 'Model' }).selectOption('told');
   await section.getByRole('button', { name: 'Look' }).click();
   await section.getByText('“red house” → casa').waitFor();
-  return { page, section, close: () => context.close() };
+  return { page, section };
 }
 
 test('figures of a head by hand: weights, entropy, distance, what is looked at', () => {
@@ -51,7 +55,7 @@ test('figures of a head by hand: weights, entropy, distance, what is looked at',
 });
 
 test('the guided head stands first; another can be chosen; a cell and a token light up what they look at', async () => {
-  const { page, section, close } = await looked();
+  const { page, section } = await looked();
   const title = section.locator('.head-side .sum');
   // (0 + 0) / 2 bits: [0, 0, 1] and [0, 1, 0].
   assert.match(
@@ -60,11 +64,22 @@ test('the guided head stands first; another can be chosen; a cell and a token li
   );
   await section.getByRole('button', { name: /^Layer 1, head 2/ }).click();
   // 1 bit of halves, 1.5 of a half and two quarters; no distance across texts.
-  assert.equal(await title.textContent(), 'Layer 1, head 2: on average 1.25 bits of entropy.');
+  assert.equal(
+    await title.textContent(),
+    'Layer 1, head 2: on average 1.25 bits of entropy. This head was not trained on alignments: nobody labelled where it looks.',
+  );
+  assert.equal(
+    await section.locator('.head-side .quiet').first().textContent(),
+    'Mask: none, every step sees the whole source. Positions: told.',
+  );
+  assert.match(
+    (await section.getByRole('button', { name: /^Layer 1, head 2/ }).textContent()) ?? '',
+    /^1\.3$/,
+  );
   const picture = section.getByRole('application');
   const { width = NaN, height = NaN } = (await picture.boundingBox()) ?? {};
   await picture.hover({ position: { x: (2.5 / 3) * width, y: 0.75 * height } });
-  assert.equal(await section.locator('.readout').textContent(), '</s> looks at </s> by 0.500.');
+  assert.equal(await section.locator('.readout').textContent(), '</s> (2) looks at </s> (3) by 0.500.');
   const lit = () =>
     section
       .locator('.links .keys span')
@@ -81,11 +96,10 @@ test('the guided head stands first; another can be chosen; a cell and a token li
     await title.textContent(),
     'Layer 1, head 1: on average 0.33 bits of entropy, 1.0 places away.',
   );
-  await close();
 });
 
 test('a step shows what was written by then; keys move it', async () => {
-  const { page, section, close } = await looked();
+  const { page, section } = await looked();
   const step = section.getByRole('slider', { name: 'Step of decoding' });
   await step.focus();
   await page.keyboard.press('ArrowLeft');
@@ -98,11 +112,10 @@ test('a step shows what was written by then; keys move it', async () => {
   );
   // Layer 2, head 1: "casa" looks at the end alone.
   assert.equal(await section.locator('.links path').count(), 1);
-  await close();
 });
 
 test('saves a picture, and the numbers of all heads', async () => {
-  const { page, section, close } = await looked();
+  const { page, section } = await looked();
   /** @param {string} name */
   const saved = async (name) => {
     const coming = page.waitForEvent('download');
@@ -127,11 +140,10 @@ test('saves a picture, and the numbers of all heads', async () => {
     [picture.bytes.readUInt32BE(16), picture.bytes.readUInt32BE(20)],
     [150 + 3 * 28, 150 + 2 * 28],
   );
-  await close();
 });
 
 test('a model that does not come is said, and another one works', async () => {
-  const { section, close } = await looked();
+  const { section } = await looked();
   const model = section.getByRole('combobox', { name: 'Model' });
   await model.selectOption('broken');
   await section.getByRole('button', { name: 'Look' }).click();
@@ -139,24 +151,22 @@ test('a model that does not come is said, and another one works', async () => {
   await model.selectOption('told');
   await section.getByRole('button', { name: 'Look' }).click();
   await section.getByText('“red house” → casa').waitFor();
-  await close();
 });
 
 test('looks of what was looked into, on a phone as well', async () => {
+  const { page } = await looked();
   for (const width of [1280, 390]) {
-    const { page, close } = await looked({ viewport: { width, height: 900 } });
+    await page.setViewportSize({ width, height: 900 });
     await lookAt(page, `looking-${width}`);
-    await close();
   }
 });
 
 test('a text that is too long to draw is refused, with its length', async () => {
-  const { section, close } = await looked();
+  const { section } = await looked();
   await section.getByLabel('Text').fill('word '.repeat(100));
   await section.getByRole('button', { name: 'Look' }).click();
   await section.getByText('Too long to look at: at most 300 characters, 499 found').waitFor();
   await section.getByLabel('Text').fill('red house');
   await section.getByRole('button', { name: 'Look' }).click();
   await section.getByText('“red house” → casa').waitFor();
-  await close();
 });

@@ -33,8 +33,16 @@ const encoder = {
 };
 
 export const TASKS = [
-  { id: 'told', name: 'Told', model: 'told', example: 'red house', guided: true, note: 'Known by hand.' },
-  { id: 'broken', name: 'Broken', model: 'broken', example: 'x', note: 'Fails.' },
+  {
+    id: 'told',
+    name: 'Told',
+    model: 'told',
+    example: 'red house',
+    guided: true,
+    note: 'Known by hand.',
+    positions: { cross: 'told' },
+  },
+  { id: 'broken', name: 'Broken', model: 'broken', example: 'x', note: 'Fails.', positions: {} },
 ];
 
 /** @param {{ id: string }} task */

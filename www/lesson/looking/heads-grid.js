@@ -40,6 +40,7 @@ export function headsGrid(attention, isOneText, mark, chosen) {
         'button',
         { type: 'button', 'aria-label': label, title: label, 'aria-pressed': 'false' },
         canvas,
+        make('small', {}, shown(entropy, 1), make('br'), isOneText ? shown(distance, 1) : ''),
       );
       if (known !== '') button.classList.add('known');
       button.addEventListener('click', () => {

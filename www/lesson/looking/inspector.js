@@ -19,6 +19,13 @@ const KINDS = {
   cross: 'Cross-attention',
 };
 
+/** Who sees whom. @type {Readonly<Record<Kind, string>>} */
+const MASKS = {
+  encoder: 'none, every token sees every token',
+  decoder: 'causal, a token sees itself and those before it',
+  cross: 'none, every step sees the whole source',
+};
+
 export class Inspector {
   element = make('div', { class: 'inspector' });
   #matrix = new Matrix(
@@ -33,6 +40,7 @@ export class Inspector {
     this.#light(query);
   });
   #title = make('p', { class: 'sum', 'aria-live': 'polite' });
+  #facts = make('p', { class: 'quiet' });
   /** @type {{ task: Task, text: string, seen: Seen, kind: Kind, attention: AttentionWeights, layer: number, head: number, step: number } | undefined} */
   #state;
 
@@ -65,8 +73,8 @@ export class Inspector {
     if (attention === undefined) return;
     const { layers, queryLen } = attention;
     const last = layers.length - 1;
-    // Where it is known what a head was trained for, it stands first.
-    const [layer, head] = isGuided(task, kind, attention, last, 0) ? [last, 0] : [0, 0];
+    // The last cross-attention tells most; there stands the head that was trained on alignments, where there is one.
+    const [layer, head] = [kind === 'cross' ? last : 0, 0];
     const state = { task, text, seen, kind, attention, layer, head, step: queryLen - 1 };
     this.#state = state;
     const grid = headsGrid(
@@ -95,13 +103,17 @@ export class Inspector {
       },
     );
     this.#links.tokens(attention);
+    const { positions } = task;
+    this.#facts.textContent = `Mask: ${MASKS[kind]}. Positions: ${positions[kind] ?? 'none'}.`;
+    const under = `Choose a head; below each: its entropy in bits${kind === 'cross' ? '' : ' · distance in places'}.`;
     body.replaceChildren(
-      make('div', { class: 'grid-side' }, make('p', { class: 'quiet' }, 'All heads: choose one'), grid),
+      make('div', { class: 'grid-side' }, make('p', { class: 'quiet' }, under), grid),
       make(
         'div',
         { class: 'head-side' },
         this.#title,
-        steps,
+        this.#facts,
+        make('div', { class: 'stepping' }, steps, stepper(steps, false), stepper(steps, true)),
         this.#links.element,
         this.#matrix.element,
         make('div', { class: 'buttons' }, this.#saving('Save PNG', true), this.#saving('Save JSON', false)),
@@ -139,9 +151,7 @@ export class Inspector {
     const { entropy, distance } = figuresOf(weights, queryLen, keyLen);
     const upTo = kind === 'encoder' ? queryLen - 1 : step;
     const far = kind === 'cross' ? '' : `, ${shown(distance, 1)} places away`;
-    const guided = isGuided(task, kind, attention, layer, head)
-      ? ' This head was trained on word alignments that another program had made.'
-      : '';
+    const guided = labelled(task, kind, isGuided(task, kind, attention, layer, head));
     this.#title.textContent = `Layer ${(attention.layers[layer] ?? 0) + 1}, head ${(attention.heads[head] ?? 0) + 1}: on average ${shown(entropy, 2)} bits of entropy${far}.${guided}`;
     const names = { query: queryTokens.map(nameOf), key: keyTokens.map(nameOf) };
     this.#matrix.show({
@@ -152,8 +162,13 @@ export class Inspector {
       value: (row, column) => weights[row * keyLen + column] ?? 0,
       visible: (row, column) => row <= upTo && (kind !== 'decoder' || column <= row),
       tell: (row, column) => {
-        const weight = shown(weights[row * keyLen + column] ?? 0, 3);
-        return `${names.query[row] ?? ''} looks at ${names.key[column] ?? ''} by ${weight}.`;
+        const [query, key] = [
+          `${names.query[row] ?? ''} (${row + 1})`,
+          `${names.key[column] ?? ''} (${column + 1})`,
+        ];
+        if (row > upTo) return `${query} is not there yet.`;
+        if (kind === 'decoder' && column > row) return `${query} does not see ${key}: masked, exactly 0.`;
+        return `${query} looks at ${key} by ${shown(weights[row * keyLen + column] ?? 0, 3)}.`;
       },
     });
     this.#light(undefined);
@@ -166,6 +181,30 @@ export class Inspector {
     const upTo = kind === 'encoder' ? attention.queryLen - 1 : step;
     this.#links.show(headOf(attention, layer, head), attention.keyLen, query, upTo);
   }
+}
+
+/** Goes a step back or on. @param {HTMLElement} steps The slider with what is around it. @param {boolean} on */
+function stepper(steps, on) {
+  const button = make('button', { type: 'button', class: 'pill' }, on ? 'Step' : 'Back');
+  button.addEventListener('click', () => {
+    const input = steps.querySelector('input');
+    if (on) input?.stepUp();
+    else input?.stepDown();
+    input?.dispatchEvent(new Event('input'));
+  });
+  return button;
+}
+
+/**
+ * What a head of a cross-attention was told about where to look.
+ * @param {Task} task @param {Kind} kind @param {boolean} isTrainedSo
+ */
+function labelled({ guided = false }, kind, isTrainedSo) {
+  if (isTrainedSo) return ' This head was trained on word alignments that another program had made.';
+  if (kind !== 'cross') return '';
+  return guided
+    ? ' This head was not trained on alignments: nobody labelled where it looks.'
+    : ' Nobody labelled where it looks.';
 }
 
 /**

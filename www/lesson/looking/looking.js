@@ -70,13 +70,17 @@ export function looking(stage) {
       const seen = await lookAt(text, signal);
       if (own !== newest) return;
       status.textContent = `“${text}” → ${seen.said}`;
-      if (info !== undefined) element('attention-engine', HTMLElement).textContent = whereItRuns(info);
+      element('attention-engine', HTMLElement).textContent = whereItRuns(info);
       inspector.show(one, text, seen);
     } catch (thrown) {
       if (own === newest) status.textContent = thrown instanceof Error ? thrown.message : String(thrown);
     }
   };
-  select.addEventListener('change', choose);
+  select.addEventListener('change', () => {
+    // One at a time is in memory.
+    giveUp();
+    choose();
+  });
   form.addEventListener('submit', (event) => {
     event.preventDefault();
     void look();

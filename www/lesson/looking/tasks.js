@@ -1,13 +1,15 @@
 // Models to look into: each takes a text, and gives what it made of it with all its attention weights.
 
-import { configure, Embedder, LanguageModel, Translator, transliterate } from '../../../pkg/dist/index.js';
+import { configure, Embedder, LanguageModel, Translator } from '../../../pkg/dist/index.js';
 import { chosenDevice } from '../../device.js';
+import { filesOf, letters } from './letters.js';
 
 configure({ modelBase: new URL('models/', document.baseURI) });
 
 /** @typedef {import('../../../pkg/dist/index.js').Attention} Attention */
+/** @typedef {import('../../../pkg/dist/index.js').LoadedInfo} LoadedInfo */
 /** @typedef {import('../../../pkg/dist/index.js').ModelOptions} ModelOptions */
-/** @typedef {import('../../../pkg/dist/index.js').LoadedInfo & { destroy(): undefined }} Loaded */
+/** @typedef {keyof Attention} Kind */
 /**
  * @typedef {object} Seen
  * @property {string} said What the model made of the text, in words.
@@ -16,12 +18,15 @@ configure({ modelBase: new URL('models/', document.baseURI) });
 /**
  * A model that is loaded.
  * @typedef {object} Model
- * @property {Loaded | undefined} info Where it runs; not known of models over letters. @property {(text: string, signal: AbortSignal) => Promise<Seen>} look
+ * @property {LoadedInfo} info Where it runs.
+ * @property {(text: string, signal: AbortSignal) => Promise<Seen>} look
+ * @property {() => unknown} free
  */
 /**
  * @typedef {object} Task
  * @property {string} id @property {string} name @property {string} model Its id in the index of models, or its folder's.
  * @property {string} example @property {string} note What it is, for a learner.
+ * @property {Partial<Record<Kind, string>>} positions How each side is told them.
  * @property {boolean} [guided] Whether the first head of the last cross-attention was trained on alignments.
  * @property {(options: ModelOptions) => Promise<Model>} load
  */
@@ -29,37 +34,8 @@ configure({ modelBase: new URL('models/', document.baseURI) });
 /** Tokens that a language model writes on. */
 const NEW_TOKENS = 8;
 
-/**
- * A model over letters: what its likeliest answer looked at.
- * @param {Pick<Task, 'id' | 'name' | 'model' | 'example' | 'note'>} about @param {import('../../../pkg/dist/index.js').ModelSource} model @param {number} beamSize
- * @returns {Task}
- */
-function letters(about, model, beamSize) {
-  return {
-    ...about,
-    async load(options) {
-      // They are so small that a GPU would only wait.
-      const call = { ...options, device: /** @type {const} */ ('cpu'), model, beamSize };
-      await transliterate('a', call);
-      return {
-        info: undefined,
-        async look(text, signal) {
-          const { candidates } = await transliterate(text, { ...call, signal });
-          const [best] = candidates;
-          if (best === undefined || best.alignment.queryLen === 0)
-            throw new Error('The model knows no letter of this text');
-          return { said: best.text, attention: { cross: best.alignment } };
-        },
-      };
-    },
-  };
-}
-
-/** The files of a small model that came with the lesson. @param {string} name */
-function filesOf(name) {
-  const of = (/** @type {string} */ file) => new URL(`../models/${name}/${file}`, import.meta.url);
-  return { files: { 'config.json': of('config.json'), 'model.safetensors': of('model.safetensors') } };
-}
+const ADDED = 'sinusoids, added to the vectors';
+const IN_ORDER = 'none: it reads one after the other';
 
 /** @type {readonly Task[]} */
 export const TASKS = [
@@ -69,10 +45,10 @@ export const TASKS = [
       name: 'Write dates: a small Transformer',
       model: 'dates',
       example: 'march 5, 1987',
-      note: 'Two layers, four heads, trained for this lesson on dates and nothing else. Nobody labelled which letter belongs to which: see the digits of month, day and year cross to where they are said. This is one head; the package gives the last layer’s first.',
+      note: 'Two layers and four heads of each kind, trained for this lesson on dates and nothing else. Nobody labelled which letter belongs to which: in the last cross-attention, see the digits of month, day and year cross to where they are said.',
+      positions: { encoder: ADDED, decoder: ADDED, cross: ADDED },
     },
     filesOf('dates'),
-    1,
   ),
   letters(
     {
@@ -81,9 +57,9 @@ export const TASKS = [
       model: 'reverse-additive',
       example: 'attention',
       note: 'Two recurrent networks with additive attention between them, trained for this lesson on strings of up to 12 letters. Nobody labelled the diagonal that you see: it is how the task is done.',
+      positions: { cross: IN_ORDER },
     },
     filesOf('reverse-additive'),
-    1,
   ),
   letters(
     {
@@ -91,10 +67,11 @@ export const TASKS = [
       name: 'Write Khmer: from Latin letters',
       model: 'en-km-translit',
       example: 'suasdei',
-      note: 'A recurrent network with additive attention. It was trained on texts filled up to 25 letters, and sees the filling as well.',
+      note: 'A recurrent network with additive attention. It was trained on texts filled up to 25 letters, and sees the filling (∅) as well.',
+      positions: { cross: IN_ORDER },
     },
     'en-km-translit',
-    3,
+    '∅',
   ),
   {
     id: 'translate',
@@ -102,19 +79,21 @@ export const TASKS = [
     model: 'en-pt',
     example: 'The old red door was closed yesterday.',
     guided: true,
-    note: 'Firefox’s model. Its guided head, the first of the last cross-attention, was trained on word alignments that another program had made; it is the one that a translation gives.',
+    note: 'Firefox’s model: six encoder layers, two decoder layers with a recurrent cell in the place of their self-attention. One head, the first of the last cross-attention, was trained on word alignments that another program had made; all others were left to themselves.',
+    positions: { encoder: ADDED, cross: ADDED },
     async load(options) {
       const translator = await Translator.create({ ...options, sourceLanguage: 'en', targetLanguage: 'pt' });
       return {
         info: translator,
         async look(text, signal) {
-          const { sentences } = await translator.translateDetailed(text, { signal });
-          const first = sentences.find(({ targetTokens }) => targetTokens.length > 0);
-          if (first === undefined) throw new Error('There is nothing in this text to translate');
+          const { sentences } = await translator.translateDetailed(text, { signal, attention: true });
+          const first = sentences.find(({ attention }) => attention !== undefined);
+          if (first?.attention === undefined) throw new Error('There is nothing in this text to translate');
           const said = first.targetTokens.map((token) => token.text).join('');
           const more = sentences.length > 1 ? ' (the first sentence; one is shown at a time)' : '';
-          return { said: `${said.trim()}${more}`, attention: { cross: guidedHead(first) } };
+          return { said: `${said.trim()}${more}`, attention: first.attention };
         },
+        free: () => translator.destroy(),
       };
     },
   },
@@ -124,6 +103,7 @@ export const TASKS = [
     model: 'all-minilm-l6-v2',
     example: 'The bank of the river was muddy.',
     note: 'all-MiniLM-L6-v2: an encoder of six layers with twelve heads each. Everything sees everything; nobody labelled what a head looks at.',
+    positions: { encoder: 'a learned table, added to the vectors' },
     async load(options) {
       const gpu = options.device === 'webgpu';
       const embedder = await Embedder.create({ ...options, precision: gpu ? 'auto' : 'int8' });
@@ -134,6 +114,7 @@ export const TASKS = [
           if (one?.attention === undefined) throw new Error('There is nothing to read in this text');
           return { said: `a vector of ${one.vector.length} numbers`, attention: one.attention };
         },
+        free: () => embedder.destroy(),
       };
     },
   },
@@ -143,6 +124,7 @@ export const TASKS = [
     model: 'smollm2-135m-instruct',
     example: 'The capital of France is',
     note: 'SmolLM2-135M: a decoder of thirty layers with nine heads each, causal. Many of its heads look at the very first token when there is nothing else to look at.',
+    positions: { decoder: 'rotary: queries and keys are turned' },
     async load(options) {
       const model = await LanguageModel.create(options);
       return {
@@ -153,27 +135,11 @@ export const TASKS = [
           if (completion.attention === undefined) throw new Error('The model has read nothing');
           return { said: `…${completion.text}`, attention: completion.attention };
         },
+        free: () => model.destroy(),
       };
     },
   },
 ];
-
-/** The end, which stands nowhere. @param {number} at @returns {import('../../../pkg/dist/index.js').Token} */
-const end = (at) => ({ id: 0, text: '</s>', range: [at, at] });
-
-/**
- * The alignment of a sentence as what it is: the weights of the first head of the decoder's second, last layer.
- * @param {import('../../../pkg/dist/index.js').TranslatedSentence} sentence
- * @returns {import('../../../pkg/dist/index.js').AttentionWeights}
- */
-function guidedHead({ sourceTokens, targetTokens, source, target, alignment }) {
-  const [keyTokens, queryTokens] = [
-    [...sourceTokens, end(source[1])],
-    [...targetTokens, end(target[1])],
-  ];
-  const [queryLen, keyLen] = [queryTokens.length, keyTokens.length];
-  return { weights: alignment, layers: [1], heads: [0], queryLen, keyLen, queryTokens, keyTokens };
-}
 
 /** @typedef {{ progress: (loaded: number) => void }} Told Who waits for a model. */
 /** The task's model that is loaded. @type {{ task: Task, model: Promise<Model>, told: Told } | undefined} */
@@ -212,6 +178,6 @@ export function modelOf(task, progress) {
 /** Frees the model, now or once it has loaded. */
 export function giveUp() {
   const given = current;
-  given?.model.then(({ info }) => info?.destroy()).catch(() => undefined);
+  given?.model.then(({ free }) => free()).catch(() => undefined);
   current = undefined;
 }
