@@ -36,6 +36,7 @@ struct Stage {
 
 /// The tests of browsers but for `web_gpu`, which needs a feature of its own.
 const WEB_TESTS: &str = "web_[!g]*";
+const WEB_GPU_TEST: &str = "web_gpu";
 
 const STAGES: &[Stage] = &[
     Stage { name: "setup", run: |workspace| passed(setup::set_up(workspace, Purpose::Test)) },
@@ -53,16 +54,19 @@ const STAGES: &[Stage] = &[
     // A passing test may have said that it was skipped: that must be seen.
     Stage {
         name: "rust",
-        run: |workspace| host(workspace, &["test", "--workspace", "--", "--show-output"]),
+        run: |workspace| {
+            let test = ["test", "--workspace", "--features", "multihead/gpu"];
+            host(workspace, &[&test[..], &["--", "--show-output"]].concat())
+        },
     },
+    // As users compile it: optimised, without the GPU.
     Stage {
         name: "whole-models",
         run: |workspace| {
-            let test = ["test", "--profile", "models", "--test", "models*", "--", "--show-output"];
-            host(workspace, &test)
+            let test = ["test", "--profile", "models", "--test", "ops_parity", "--test", "models*"];
+            host(workspace, &[&test[..], &["--", "--show-output"]].concat())
         },
     },
-    Stage { name: "gpu", run: gpu },
     Stage { name: "fuzz-build", run: fuzz_build },
     Stage {
         name: "wasm-chromium",
@@ -173,16 +177,6 @@ fn clippy_wasm(workspace: &Workspace) -> Result<Outcome> {
     Ok(Outcome::Passed)
 }
 
-/// Compiles the crate less thoroughly: what takes time where a software GPU computes is that.
-const QUICKLY: [&str; 2] = ["--config", "profile.test.package.multihead.opt-level=1"];
-
-/// What is built with the GPU as a device, on this machine.
-fn gpu(workspace: &Workspace) -> Result<Outcome> {
-    let package = ["--package", "multihead", "--features", "gpu", "--lib", "--test", "*_gpu"];
-    let show = ["--", "--show-output"];
-    host(workspace, &[&["test"][..], &QUICKLY, &package, &show].concat())
-}
-
 fn fuzz_build(workspace: &Workspace) -> Result<Outcome> {
     if !workspace.root.join("fuzz/Cargo.toml").is_file() {
         return Ok(Outcome::Skipped("there is no fuzz/"));
@@ -193,10 +187,10 @@ fn fuzz_build(workspace: &Workspace) -> Result<Outcome> {
 /// `tests/web_gpu.rs` on the adapters that browsers give; it says so if there is none. Firefox takes a tenth of a second to
 /// read back, so it runs the models, and not every op two thousand times.
 fn wasm_gpu(workspace: &Workspace) -> Result<Outcome> {
-    let gpu = [&["--features", "gpu"][..], &QUICKLY].concat();
-    browser(workspace, "CHROMEDRIVER", "web_gpu", &gpu)?;
+    let gpu = ["--features", "gpu"];
+    browser(workspace, "CHROMEDRIVER", WEB_GPU_TEST, &gpu)?;
     let models = ["--", "are_those_of"];
-    browser(workspace, "GECKODRIVER", "web_gpu", &[&gpu[..], &models].concat())
+    browser(workspace, "GECKODRIVER", WEB_GPU_TEST, &[gpu, models].concat())
 }
 
 /// The tests in `tests/` of a name, in the browser that a driver drives.
@@ -211,6 +205,12 @@ fn browser(workspace: &Workspace, driver: &str, tests: &str, features: &[&str]) 
     passed(run(&mut cargo))
 }
 
+/// Without debug information, which is most of a module, and takes wasm-bindgen longer than the tests take.
+const WASM_PROFILE: [&str; 2] = ["--config", "profile.test.debug=false"];
+
+/// As thoroughly as the package's modules are. Where a software GPU computes, that would take long to compile only.
+const OPTIMISED: [&str; 2] = ["--config", "profile.test.package.multihead.opt-level=3"];
+
 /// `cargo test` of wasm tests by their file's name; where they run is for the caller to say.
 pub fn wasm_tests(workspace: &Workspace, name: &str) -> Result<Command> {
     let wasm_bindgen = tools::wasm_bindgen(workspace)?.find(workspace);
@@ -219,11 +219,15 @@ pub fn wasm_tests(workspace: &Workspace, name: &str) -> Result<Command> {
     let mut cargo = wasm_cargo(workspace)?;
     cargo
         .args(["test", "--package", "multihead", "--target", TARGET, "--test", name])
+        .args(WASM_PROFILE)
         .env_remove("CHROMEDRIVER")
         .env_remove("GECKODRIVER")
         .env_remove("SAFARIDRIVER")
         .env("CARGO_TARGET_WASM32_UNKNOWN_UNKNOWN_RUNNER", runner)
         .env("WASM_BINDGEN_TEST_TIMEOUT", "600");
+    if name != WEB_GPU_TEST {
+        cargo.args(OPTIMISED);
+    }
     Ok(cargo)
 }
 
