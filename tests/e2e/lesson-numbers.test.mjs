@@ -9,7 +9,7 @@ import { entropy, largestOf, mix, softmax, spread } from '../../www/lesson/numbe
 import { differing } from '../../www/lesson/numbers/differing.js';
 import { keptBytes, layerCosts, perWord, steps } from '../../www/lesson/numbers/counts.js';
 import { COSINES, TABLE } from '../../www/lesson/numbers/learned.js';
-import { LENGTHS, textOf, times } from '../../www/lesson/numbers/measure.js';
+import { counted, LENGTHS, textOf, times } from '../../www/lesson/numbers/measure.js';
 import { lookUp } from '../../www/lesson/numbers/one-head.js';
 import { comparison, outputs, SENTENCE, swapped } from '../../www/lesson/numbers/order.js';
 import { frequencies, rotary, shifted, sinusoidal } from '../../www/lesson/numbers/positions.js';
@@ -231,6 +231,9 @@ test('measured: texts have the tokens that they are said to have, ratios are tho
   // A word a token, and two marks; every length is twice the one before.
   for (const length of LENGTHS) assert.equal(textOf(length).split(' ').length + 2, length);
   assert(LENGTHS.slice(1).every((length, place) => length === 2 * (LENGTHS[place] ?? 0)));
+  // Six layers of width 384: two products of 16² pairs and 384; a key and a value of 384 float32 numbers a token.
+  assert.deepEqual(counted(16), { work: 6 * 2 * 256 * 384, kept: 6 * 2 * 4 * 384 * 16, steps: 16 });
+  assert.deepEqual(counted(32), { work: 4 * 6 * 2 * 256 * 384, kept: 2 * 6 * 2 * 4 * 384 * 16, steps: 32 });
   assert.deepEqual([times(9, undefined), times(9, 4)], ['', '× 2.3']);
 });
 

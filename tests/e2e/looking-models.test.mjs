@@ -217,13 +217,22 @@ test('an encoder: twelve heads in six layers; measured, its weights take four by
 
   const measured = visit.page.locator('#attention-measured');
   await measured.getByRole('button', { name: 'Measure' }).click();
-  await measured.locator('tbody tr').nth(4).waitFor();
+  await measured.locator('tbody tr').nth(9).waitFor();
   const rows = await measured
     .locator('tbody tr')
     .evaluateAll((all) => all.map((row) => [...row.children].map(({ textContent }) => textContent ?? '')));
-  for (const [tokens = '', milliseconds = '', , bytes = ''] of rows) {
-    assert(Number(milliseconds) > 0, milliseconds);
-    assert.equal(Number(bytes.replaceAll(',', '')), 6 * 12 * Number(tokens) ** 2 * 4);
+  const numbers = rows.map((row) => row.map((cell) => Number(cell.replaceAll(',', ''))));
+  for (const [tokens = NaN, milliseconds = NaN, , bytes] of numbers.slice(0, 5)) {
+    assert(milliseconds > 0);
+    assert.equal(bytes, 6 * 12 * tokens ** 2 * 4);
   }
+  for (const [tokens = NaN, work, kept, steps] of numbers.slice(5)) {
+    assert.deepEqual([work, kept, steps], [6 * 2 * 384 * tokens ** 2, 6 * 2 * 4 * 384 * tokens, tokens]);
+  }
+  // All on one chart, which a phone has room for.
+  assert.equal(await measured.locator('.chart .line').count(), 5);
+  await visit.page.setViewportSize({ width: 390, height: 844 });
+  await measured.scrollIntoViewIfNeeded();
+  await lookAt(visit.page, 'measured-390');
   assert.deepEqual(visit.problems, []);
 });

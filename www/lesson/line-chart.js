@@ -35,7 +35,8 @@ export function lineChart({ label, series, x: unit, mark, share = false, trained
   const ticks = share ? [0, 0.25, 0.5, 0.75, 1] : decades(top);
   const lengths = share
     ? steps(low, high, 4)
-    : (series[0]?.points.map(({ x }) => x).filter((_, place) => place % 3 === 0) ?? []);
+    : (series[0]?.points.map(({ x }) => x).filter((_, place, { length }) => length < 7 || place % 3 === 0) ??
+      []);
   return draw(
     'svg',
     { viewBox: `0 0 ${WIDTH} ${HEIGHT}`, class: 'chart', role: 'img', 'aria-label': label },

@@ -1,4 +1,23 @@
-// What is measured, and how it is told.
+// What is measured, and what is counted beside it.
+
+import { keptBytes, layerCosts, steps } from './counts.js';
+
+/** Of all-MiniLM-L6-v2. */
+const [LAYERS, HEADS, HEAD_WIDTH] = [6, 12, 32];
+
+/**
+ * Of a text of so many tokens, in all layers: multiply–adds of q·k and of weights × values, bytes of keys and values as float32;
+ * and the steps that a recurrent layer would take one after the other.
+ * @param {number} length
+ */
+export function counted(length) {
+  const { scores, mixing } = layerCosts(length, HEADS, HEAD_WIDTH);
+  return {
+    work: LAYERS * (scores + mixing),
+    kept: LAYERS * keptBytes(length, HEADS * HEAD_WIDTH),
+    steps: steps(length).recurrent,
+  };
+}
 
 /** Tokens of the texts that are measured; the model reads no more. */
 export const LENGTHS = [16, 32, 64, 128, 256];

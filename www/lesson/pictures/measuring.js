@@ -4,12 +4,12 @@ import { configure, Embedder } from '../../../pkg/dist/index.js';
 import { chosenDevice, whereItRuns } from '../../device.js';
 import { grouped, make, shown, table } from '../dom.js';
 import { lineChart } from '../line-chart.js';
-import { LENGTHS, textOf, times } from '../numbers/measure.js';
+import { counted, LENGTHS, textOf, times } from '../numbers/measure.js';
 
 configure({ modelBase: new URL('models/', document.baseURI) });
 
 /** Runs of which the shortest counts: whatever else the device does only takes longer. */
-const RUNS = 3;
+const RUNS = 5;
 
 /** @typedef {{ length: number, milliseconds: number, bytes: number }} Measured */
 
@@ -73,44 +73,49 @@ async function measure(status, result) {
   }
 }
 
+/** What the chart has: measured first, then counted. @type {readonly (readonly [string, (row: Measured) => number])[]} */
+const LINES = [
+  ['Milliseconds of one text', ({ milliseconds }) => milliseconds],
+  ['Recurrent layer: steps one after the other', ({ length }) => counted(length).steps],
+  ['Multiply–adds of q·k and weights × values', ({ length }) => counted(length).work],
+  ['Bytes of all weights, when they are asked for', ({ bytes }) => bytes],
+  ['Bytes of keys and values', ({ length }) => counted(length).kept],
+];
+
 /** @param {HTMLElement} result @param {readonly Measured[]} rows */
 function show(result, rows) {
-  const lines = [
-    {
-      name: 'Milliseconds',
-      points: rows.map(({ length, milliseconds }) => ({ x: length, y: milliseconds })),
-      class: 'line-1',
-    },
-    {
-      name: 'Bytes of all weights',
-      points: rows.map(({ length, bytes }) => ({ x: length, y: bytes })),
-      class: 'line-4',
-    },
-  ];
-  const [time, weights] = lines.map(({ name, class: colour }) =>
-    make('span', { class: `key ${colour}` }, name),
-  );
-  const cells = rows.map(({ length, milliseconds, bytes }, place) => [
+  const series = LINES.map(([name, of]) => ({
+    name,
+    points: rows.map((row) => ({ x: row.length, y: of(row) })),
+  }));
+  const measurements = rows.map(({ length, milliseconds, bytes }, place) => [
     String(length),
     shown(milliseconds, 1),
     times(milliseconds, rows[place - 1]?.milliseconds),
     grouped(bytes),
     times(bytes, rows[place - 1]?.bytes),
   ]);
+  const counts = rows.map(({ length }) => {
+    const { work, kept, steps } = counted(length);
+    return [String(length), grouped(work), grouped(kept), grouped(steps)];
+  });
   result.replaceChildren(
-    lineChart({ label: 'Milliseconds and bytes against length, measured', series: lines, x: 'tokens' }),
+    lineChart({ label: 'Cost against length, measured and counted', series, x: 'tokens' }),
+    make(
+      'ul',
+      { class: 'keys' },
+      ...LINES.map(([name], place) => make('li', { class: `key line-${place + 1}` }, name)),
+    ),
     make(
       'div',
       { class: 'wide' },
-      table('Measured', ['Tokens', 'Milliseconds', 'by half', 'Bytes', 'by half'], cells),
+      table('Measured', ['Measured', 'Milliseconds', 'by half', 'Bytes of weights', 'by half'], measurements),
     ),
     make(
-      'p',
-      { class: 'quiet' },
-      time ?? '',
-      ' of one text; ',
-      weights ?? '',
-      ' of 6 layers with 12 heads, when they are asked for',
+      'div',
+      { class: 'wide' },
+      table('Counted', ['Counted', 'Multiply–adds', 'Bytes of keys, values', 'Steps'], counts),
     ),
+    make('p', { class: 'quiet' }, 'By tokens, in six layers with twelve heads of 32.'),
   );
 }
