@@ -4,9 +4,9 @@ pub mod arch;
 mod names;
 mod recurrent;
 
+pub use recurrent::{ContextJoin, MlpJoin, ScoreSpec};
 #[cfg(feature = "recurrent")]
 pub use recurrent::{DirectionSpec, FirstState, RecurrentKind, RecurrentSpec};
-pub use recurrent::{Join, ScoreSpec};
 
 /// Which mixer a block uses to bring information from other positions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -219,7 +219,7 @@ pub struct AttentionSpec {
     /// What makes a score of a query and a key.
     pub score: ScoreSpec,
     /// What becomes of the context.
-    pub join: Join,
+    pub join: ContextJoin,
     /// Factor of the scores, usually 1/√head_dim.
     pub scale: f32,
     /// Scores become cap · tanh(score / cap).
@@ -264,7 +264,7 @@ pub struct MlpSpec {
     /// Normalisations around it.
     pub norms: SublayerNorms,
     /// What becomes of its result.
-    pub join: Join,
+    pub join: MlpJoin,
 }
 
 /// Weights of one block.

@@ -3,17 +3,24 @@
 #[cfg(feature = "recurrent")]
 use super::LinearSpec;
 
-/// What becomes of the result of a sublayer.
+/// What becomes of the context of attention.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Join {
+pub enum ContextJoin {
+    /// It is added to the stream (He et al. 2016).
+    Add,
+    /// It is put beside the stream, which is that much wider from there on.
+    #[cfg(feature = "recurrent")]
+    Beside,
+}
+
+/// What becomes of the result of a feed-forward.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MlpJoin {
     /// It is added to the stream (He et al. 2016).
     Add,
     /// It is the stream from there on.
     #[cfg(feature = "recurrent")]
     Replace,
-    /// It is put beside the stream, which is that much wider from there on.
-    #[cfg(feature = "recurrent")]
-    Beside,
 }
 
 /// What makes a score of a query and a key.

@@ -7,7 +7,7 @@ use super::load::{Loader, Norms};
 use crate::error::{Error, Result};
 use crate::model::{AttentionSpec, QkvSpec, StackConfig};
 #[cfg(feature = "recurrent")]
-use crate::model::{Join, LinearSpec, ScoreSpec};
+use crate::model::{ContextJoin, LinearSpec, ScoreSpec};
 #[cfg(feature = "recurrent")]
 use crate::ops::{ActivationQuant, LinearPart, Score, Weights};
 use crate::ops::{
@@ -52,7 +52,7 @@ pub struct MultiHeadAttention<O: Ops> {
     #[cfg(feature = "recurrent")]
     additive: Option<Vec<f32>>,
     #[cfg(feature = "recurrent")]
-    join: Join,
+    join: ContextJoin,
     scale: f32,
     score_cap: Option<f32>,
     mask: Mask,
@@ -263,7 +263,7 @@ impl<O: Ops> MultiHeadAttention<O> {
             weights_of: lookup.weights_of,
         })?;
         #[cfg(feature = "recurrent")]
-        if self.join == Join::Beside {
+        if self.join == ContextJoin::Beside {
             // The queries were made of the stream: no normalisation of it is pending.
             stream.x = ops.beside(&stream.x, &context);
             return Ok(weights);

@@ -2,7 +2,7 @@
 
 use super::load::{Loader, Norms};
 use crate::error::{Error, Result};
-use crate::model::{ActivationKind, Join, MlpSpec, StackConfig};
+use crate::model::{ActivationKind, MlpJoin, MlpSpec, StackConfig};
 use crate::ops::{Activation, Ops, Residual};
 
 /// The device's name of a non-linearity.
@@ -22,7 +22,7 @@ pub struct Mlp<O: Ops> {
     layers: Vec<O::Linear>, // with a gate, the first has the gate's columns before its own
     norms: Norms<O>,
     activation: Activation,
-    join: Join,
+    join: MlpJoin,
 }
 
 impl<O: Ops> Mlp<O> {
@@ -58,11 +58,7 @@ impl<O: Ops> Mlp<O> {
         let Some(entry) = layers.next() else {
             // One map alone: no activation.
             let mapped = ops.project_qkv(stream, before, last, None);
-            return match self.join {
-                #[cfg(feature = "recurrent")]
-                Join::Replace => *stream = Residual { x: mapped, pending_norm: after },
-                _ => ops.add_residual(&mapped, stream, after),
-            };
+            return self.join(ops, mapped, stream);
         };
         let mut hidden = if self.is_gated {
             ops.mlp_in_gated(stream, before, entry, self.activation)
@@ -72,11 +68,22 @@ impl<O: Ops> Mlp<O> {
         for layer in layers {
             hidden = ops.mlp_middle(&hidden, layer, self.activation);
         }
-        let Some(norm) = &self.norms.output else {
+        if self.norms.output.is_none() && self.join == MlpJoin::Add {
             return ops.mlp_out_residual(&hidden, last, stream, after);
-        };
-        let mut output = ops.project(&hidden, last);
-        ops.normalize(&mut output, norm);
-        ops.add_residual(&output, stream, after);
+        }
+        let output = ops.project(&hidden, last);
+        self.join(ops, output, stream);
+    }
+
+    fn join<'w>(&'w self, ops: &mut O, mut output: O::Tensor, stream: &mut Residual<'w, O>) {
+        if let Some(norm) = &self.norms.output {
+            ops.normalize(&mut output, norm);
+        }
+        let after = self.norms.after.as_ref();
+        match self.join {
+            MlpJoin::Add => ops.add_residual(&output, stream, after),
+            #[cfg(feature = "recurrent")]
+            MlpJoin::Replace => *stream = Residual { x: output, pending_norm: after },
+        }
     }
 }

@@ -4,9 +4,9 @@ use super::families::{Family, family};
 use crate::error::{Error, Result};
 use crate::formats::gguf::{GgufFile, Metadata};
 use crate::model::{
-    AttentionSpec, BlockSpec, DecoderSpec, Join, LinearSpec, MatrixLayout, MixerKind, MixerSpec,
-    MlpSpec, NormSpec, OutputSpec, Positions, QkvSpec, Rotary, ScoreSpec, StackConfig, StackSpec,
-    SublayerNorms,
+    AttentionSpec, BlockSpec, ContextJoin, DecoderSpec, LinearSpec, MatrixLayout, MixerKind,
+    MixerSpec, MlpJoin, MlpSpec, NormSpec, OutputSpec, Positions, QkvSpec, Rotary, ScoreSpec,
+    StackConfig, StackSpec, SublayerNorms,
 };
 
 /// Most blocks of a model that is believed.
@@ -235,7 +235,7 @@ impl<'a> Description<'a> {
                 .then(|| (self.norm(&name("attn_q_norm")), self.norm(&name("attn_k_norm")))),
             rotary,
             score: ScoreSpec::DotProduct,
-            join: Join::Add,
+            join: ContextJoin::Add,
             scale: 1.0 / libm::sqrtf(score_width as f32),
             score_cap: self.score_cap,
             window: self.window.filter(|_| !is_global),
@@ -250,7 +250,7 @@ impl<'a> Description<'a> {
                     linear("ffn_down", intermediate, hidden),
                 ],
                 norms: norms("ffn_norm", "post_ffw_norm"),
-                join: Join::Add,
+                join: MlpJoin::Add,
             },
         }
     }

@@ -4,10 +4,10 @@
 use crate::error::{Error, Result};
 use crate::formats::Config;
 use crate::model::{
-    ActivationKind, AttentionSpec, BlockSpec, DirectionSpec, EncoderDecoderSpec, FirstState, Join,
-    LinearSpec, MatrixLayout, MixerKind, MixerSpec, MlpSpec, NormKind, NormSpec, OutputSpec,
-    Positions, QkvSpec, RecurrentKind, RecurrentSpec, ScoreSpec, SpecialTokens, StackConfig,
-    StackSpec, SublayerNorms,
+    ActivationKind, AttentionSpec, BlockSpec, ContextJoin, DirectionSpec, EncoderDecoderSpec,
+    FirstState, LinearSpec, MatrixLayout, MixerKind, MixerSpec, MlpJoin, MlpSpec, NormKind,
+    NormSpec, OutputSpec, Positions, QkvSpec, RecurrentKind, RecurrentSpec, ScoreSpec,
+    SpecialTokens, StackConfig, StackSpec, SublayerNorms,
 };
 
 /// What `model_type` is.
@@ -167,7 +167,7 @@ impl Side {
             } else if let Some(dense) = self.config.optional_section("dense")? {
                 width = within(&dense, "features", MAX_WIDTH)?;
                 last.mlp.layers.push(self.linear("dense", output, width));
-                last.mlp.join = Join::Replace;
+                last.mlp.join = MlpJoin::Replace;
             }
         }
         // Its attention has one head, as wide as the state.
@@ -237,7 +237,7 @@ impl Side {
             head_norms: None,
             rotary: None,
             score,
-            join: Join::Beside,
+            join: ContextJoin::Beside,
             scale: 1.0,
             score_cap: None,
             window: None,
@@ -301,7 +301,7 @@ impl Side {
                     head_norms: None,
                     rotary: None,
                     score: ScoreSpec::DotProduct,
-                    join: Join::Add,
+                    join: ContextJoin::Add,
                     scale: 1.0 / libm::sqrtf((hidden / num_heads) as f32),
                     score_cap: None,
                     window: None,
@@ -318,7 +318,7 @@ impl Side {
                     ],
                     // Third, where there is a cross-attention between.
                     norms: norms(2 + usize::from(crosses)),
-                    join: Join::Add,
+                    join: MlpJoin::Add,
                 },
             }
         };
@@ -388,7 +388,7 @@ impl Side {
 }
 
 fn no_feed_forward() -> MlpSpec {
-    MlpSpec { gate: None, layers: Vec::new(), norms: SublayerNorms::default(), join: Join::Add }
+    MlpSpec { gate: None, layers: Vec::new(), norms: SublayerNorms::default(), join: MlpJoin::Add }
 }
 
 /// A size from 1 to `most`.

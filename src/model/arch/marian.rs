@@ -9,9 +9,9 @@ use super::marian_options::{
 use crate::error::{Error, Result};
 use crate::formats::{marian::MarianFile, marian_config::MarianConfig};
 use crate::model::{
-    ActivationKind, AttentionSpec, BlockSpec, EncoderDecoderSpec, Join, LinearSpec, MatrixLayout,
-    MixerKind, MixerSpec, MlpSpec, NormKind, NormSpec, OutputSpec, Positions, QkvSpec, ScoreSpec,
-    SpecialTokens, SsruSpec, StackConfig, StackSpec, SublayerNorms,
+    ActivationKind, AttentionSpec, BlockSpec, ContextJoin, EncoderDecoderSpec, LinearSpec,
+    MatrixLayout, MixerKind, MixerSpec, MlpJoin, MlpSpec, NormKind, NormSpec, OutputSpec,
+    Positions, QkvSpec, ScoreSpec, SpecialTokens, SsruSpec, StackConfig, StackSpec, SublayerNorms,
 };
 
 /// Marian's layer normalisation adds this to the variance.
@@ -257,7 +257,7 @@ impl<'a> Options<'a> {
             head_norms: None,
             rotary: None,
             score: ScoreSpec::DotProduct,
-            join: Join::Add,
+            join: ContextJoin::Add,
             scale: 1.0 / libm::sqrtf((self.hidden_size / self.num_heads) as f32),
             score_cap: None,
             window: None,
@@ -278,7 +278,7 @@ impl<'a> Options<'a> {
                 linear(&format!("{name}_W{number}"), bias, width(index), width(number))
             })
             .collect();
-        MlpSpec { gate: None, layers, norms: self.norms(&norm, &norm), join: Join::Add }
+        MlpSpec { gate: None, layers, norms: self.norms(&norm, &norm), join: MlpJoin::Add }
     }
 
     fn square(&self, weight: &str, bias: Option<String>) -> LinearSpec {

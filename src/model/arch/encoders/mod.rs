@@ -7,9 +7,9 @@ use crate::error::{Error, Result};
 use crate::formats::safetensors::SafetensorsFolder;
 use crate::formats::{Config, DType, TensorFile};
 use crate::model::{
-    ActivationKind, AttentionSpec, BlockSpec, EncoderSpec, Join, LinearSpec, MatrixLayout,
-    MixerKind, MixerSpec, MlpSpec, NormKind, NormSpec, Positions, QkvSpec, RelativePositions,
-    ScoreSpec, StackConfig, StackSpec, SublayerNorms,
+    ActivationKind, AttentionSpec, BlockSpec, ContextJoin, EncoderSpec, LinearSpec, MatrixLayout,
+    MixerKind, MixerSpec, MlpJoin, MlpSpec, NormKind, NormSpec, Positions, QkvSpec,
+    RelativePositions, ScoreSpec, StackConfig, StackSpec, SublayerNorms,
 };
 use families::{Family, family};
 use std::collections::BTreeSet;
@@ -186,7 +186,7 @@ impl<'a> Description<'a> {
                 head_norms: None,
                 rotary: None,
                 score: ScoreSpec::DotProduct,
-                join: Join::Add,
+                join: ContextJoin::Add,
                 scale: 1.0 / libm::sqrtf((hidden / self.num_heads) as f32),
                 score_cap: None,
                 window: None,
@@ -196,7 +196,7 @@ impl<'a> Description<'a> {
                 gate: None,
                 layers: vec![linear(up, hidden, intermediate), linear(down, intermediate, hidden)],
                 norms: after(names.mlp_norm),
-                join: Join::Add,
+                join: MlpJoin::Add,
             },
         }
     }
