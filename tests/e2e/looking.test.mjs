@@ -89,6 +89,13 @@ test('the guided head stands first; another can be chosen; a cell and a token li
   await section.locator('.links .queries button').first().hover();
   assert.deepEqual(await lit(), [0.5, 0.5, 0]);
   await page.mouse.move(0, 0);
+  // Keys stop at the head that is chosen, and arrows go on from there.
+  await section.getByRole('radio', { name: 'Cross-attention' }).focus();
+  await page.keyboard.press('Tab');
+  await page.keyboard.press('ArrowDown');
+  assert.match((await title.textContent()) ?? '', /^Layer 2, head 2:/);
+  await page.keyboard.press('ArrowLeft');
+  assert.match((await title.textContent()) ?? '', /^Layer 2, head 1:.*trained on word alignments/);
 
   await section.getByRole('radio', { name: 'Encoder: self-attention' }).check();
   // Places away: 1, 1, and half of 2.

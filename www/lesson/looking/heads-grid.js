@@ -1,12 +1,14 @@
 // All heads of one kind of attention: a small picture each, a row a layer.
 
-import { make, shown } from '../dom.js';
+import { make, newId, shown } from '../dom.js';
 import { figuresOf, headOf } from '../numbers/attention.js';
 
 /** @typedef {import('../numbers/attention.js').AttentionWeights} AttentionWeights */
 
 /** Pixels of a small picture. */
 const SIZE = 48;
+/** Layers down and heads to the right. @type {Readonly<Record<string, readonly [number, number]>>} */
+const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
 /** Of the weights that are painted. */
 const FAINTEST = 0.01;
 
@@ -17,7 +19,25 @@ const FAINTEST = 0.01;
  */
 export function headsGrid(attention, isOneText, mark, chosen) {
   const { layers, heads, queryLen, keyLen } = attention;
-  const grid = make('div', { class: 'heads-grid', role: 'group', 'aria-label': 'Heads' });
+  const keys = make('span', { id: newId(), class: 'hidden' }, 'Arrow keys go from head to head.');
+  const grid = make('div', {
+    class: 'heads-grid',
+    role: 'group',
+    'aria-label': 'Heads',
+    'aria-describedby': keys.id,
+  });
+  // There may be hundreds: one of them is stopped at, and arrow keys go on from there.
+  grid.addEventListener('keydown', (event) => {
+    if (event.ctrlKey || event.altKey || event.metaKey) return;
+    const move = ARROWS[event.key];
+    const all = [...grid.querySelectorAll('button')];
+    const at = all.findIndex((button) => button === event.target);
+    if (at < 0 || move === undefined) return;
+    event.preventDefault();
+    const next = all[at + move[0] * heads.length + move[1]];
+    next?.focus();
+    next?.click();
+  });
   for (const [layer, layerNumber] of layers.entries()) {
     const row = make(
       'div',
@@ -38,7 +58,7 @@ export function headsGrid(attention, isOneText, mark, chosen) {
       const canvas = make('canvas', { width: SIZE, height: SIZE });
       const button = make(
         'button',
-        { type: 'button', 'aria-label': label, title: label, 'aria-pressed': 'false' },
+        { type: 'button', 'aria-label': label, title: label, 'aria-pressed': 'false', tabindex: -1 },
         canvas,
         make('small', {}, shown(entropy, 1), make('br'), isOneText ? shown(distance, 1) : ''),
       );
@@ -55,13 +75,16 @@ export function headsGrid(attention, isOneText, mark, chosen) {
     }
     grid.append(row);
   }
+  grid.append(keys);
   return grid;
 }
 
 /** @param {HTMLElement} grid @param {Element} pressed */
 function press(grid, pressed) {
-  for (const button of grid.querySelectorAll('button'))
+  for (const button of grid.querySelectorAll('button')) {
     button.setAttribute('aria-pressed', String(button === pressed));
+    button.tabIndex = button === pressed ? 0 : -1;
+  }
 }
 
 /** The head that is looked at. @param {HTMLElement} grid @param {number} layer @param {number} head */

@@ -116,6 +116,6 @@ function show(result, rows) {
       { class: 'wide' },
       table('Counted', ['Counted', 'Multiply–adds', 'Bytes of keys, values', 'Steps'], counts),
     ),
-    make('p', { class: 'quiet' }, 'By tokens, in six layers with twelve heads of 32.'),
+    make('p', { class: 'quiet' }, 'A row a number of tokens; six layers with twelve heads of 32.'),
   );
 }
