@@ -84,6 +84,21 @@ export function lettersFiles<File extends Named>(id: string, files: readonly Fil
   );
 }
 
+/** Whether there is a tokenizer, as every encoder has one. */
+export function hasTokenizer(files: readonly Named[]): boolean {
+  return files.some(({ name }) => /(^|[/\\])tokenizer\.json$/.test(name));
+}
+
+/** Whether the files look like a model over letters: those that it has, and nothing of a tokenizer. */
+export function seemsOfLetters(files: readonly Named[]): boolean {
+  const there = inFolder(files);
+  return there.has('config.json') && !hasTokenizer(files) && ![...there.keys()].some(isOtherTokenizer);
+}
+
+function isOtherTokenizer(path: string): boolean {
+  return OTHER_TOKENIZER.test(path);
+}
+
 function isBeside(path: string): boolean {
   return (BESIDE as readonly string[]).includes(path);
 }
@@ -173,7 +188,10 @@ function lacking(id: string, missing: readonly string[], there: readonly string[
     );
   }
   if (missing.includes('tokenizer.json')) {
-    const vocabulary = there.filter((name) => OTHER_TOKENIZER.test(name));
+    const vocabulary = there.filter(isOtherTokenizer);
+    if (seemsOfLetters(there.map((name) => ({ name })))) {
+      advice.push('A model over letters, which has no tokenizer, is for transliterate()');
+    }
     const instead = vocabulary.length === 0 ? '' : `, not from ${names(vocabulary)}`;
     advice.push(
       `The tokenizer is read from tokenizer.json${instead}. Python's transformers writes it: AutoTokenizer.from_pretrained(${quoted(repository)}).save_pretrained('folder')`,

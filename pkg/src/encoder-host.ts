@@ -5,7 +5,7 @@ import { unknownTo, type AnswerOf, type Host, type ModelRequest, type Run, type 
 import type { Instance } from './instance.js';
 import type { Ask, BeamMessage, EncoderInfo, HeadMessage, PoolingMessage } from './protocol.js';
 import type { Wasm } from './serve.js';
-import type { Classification, MaskFill, TaggedTokens, Token, Transliteration } from './types.js';
+import type { Attention, Classification, MaskFill, TaggedTokens, Token, Transliteration } from './types.js';
 import { buffersOf, watched, type Watched } from './watched.js';
 
 /** What the wasm module offers for encoders. */
@@ -16,9 +16,9 @@ export interface WasmEncoderModel {
     texts: string[],
     options: PoolingMessage & { detail?: boolean },
   ): WasmEncoderJob<AnswerOf<'embed'>> & Watched;
-  classify(text: string, options: HeadMessage): WasmEncoderJob<Classification>;
-  tagTokens(text: string, options: HeadMessage): WasmEncoderJob<TaggedTokens>;
-  fillMask(text: string, options: HeadMessage): WasmEncoderJob<MaskFill>;
+  classify(text: string, options: HeadMessage): WasmEncoderJob<Classification> & Watched;
+  tagTokens(text: string, options: HeadMessage): WasmEncoderJob<TaggedTokens> & Watched;
+  fillMask(text: string, options: HeadMessage): WasmEncoderJob<MaskFill> & Watched;
   free(): void;
 }
 
@@ -63,18 +63,19 @@ export class EncoderHost implements Host {
   }
 
   #begin(request: Asked): Run {
-    const { options } = request;
+    const { options, attention } = request;
     if (request.kind === 'embed') {
-      const { detail, texts, attention } = request;
+      const { detail, texts } = request;
       const job = this.#model.embed([...texts], { ...options, ...(detail ? { detail } : {}) });
-      return runOf(watched(job, attention), ({ vectors, attention: weights = [] }) => [
-        vectors.buffer,
-        ...weights.flatMap(buffersOf),
+      return runOf(watched(job, attention), (answer) => [
+        answer.vectors.buffer,
+        ...(answer.attention ?? []).flatMap(buffersOf),
       ]);
     }
-    if (request.kind === 'classify') return runOf(this.#model.classify(request.text, options));
-    if (request.kind === 'tag') return runOf(this.#model.tagTokens(request.text, options));
-    return runOf(this.#model.fillMask(request.text, options));
+    const { kind, text } = request;
+    if (kind === 'classify') return runOf(watched(this.#model.classify(text, options), attention), looked);
+    if (kind === 'tag') return runOf(watched(this.#model.tagTokens(text, options), attention), looked);
+    return runOf(watched(this.#model.fillMask(text, options), attention), looked);
   }
 
   free(): void {
@@ -110,6 +111,11 @@ export class LettersHost implements Host {
   free(): void {
     this.#model.free();
   }
+}
+
+/** What of an answer goes over to the page. */
+function looked({ attention }: { attention?: Attention }): ArrayBuffer[] {
+  return buffersOf(attention);
 }
 
 /** Whether the files are a model's over letters: encoders have a tokenizer. */

@@ -1,9 +1,10 @@
 // What calls to encoders may be given, checked.
 
+import { attentionOf } from './attention.js';
 import { invalid, shown, tell } from './errors.js';
 import { checkText, MODEL_OPTIONS, reading } from './options.js';
-import type { BeamMessage, HeadMessage, PoolingMessage } from './protocol.js';
-import type { EmbedOptions, EmbedProgress } from './types.js';
+import type { BeamMessage, HeadAsk, HeadMessage, PoolingMessage } from './protocol.js';
+import type { AttentionRequest, EmbedOptions, EmbedProgress } from './types.js';
 
 const POOLING = ['pooling', 'normalize', 'tooLong'] as const;
 
@@ -11,7 +12,7 @@ const POOLING = ['pooling', 'normalize', 'tooLong'] as const;
 export const CALL = ['signal', 'onProgress'];
 export const CREATE = [...MODEL_OPTIONS, ...POOLING];
 export const EMBED = [...CREATE, 'onProgress'];
-export const TAG = [...MODEL_OPTIONS, 'tooLong'];
+export const TAG = [...MODEL_OPTIONS, 'tooLong', 'attention'];
 export const HEAD = [...TAG, 'topK'];
 export const BEAM = [...MODEL_OPTIONS, 'beamSize', 'candidates', 'attention'];
 
@@ -42,12 +43,17 @@ export function poolingOf({ pooling, normalize, tooLong }: EmbedOptions): Poolin
   };
 }
 
-/** Picks what a head needs out of `options`. */
-export function headOf({ topK, tooLong }: HeadMessage): HeadMessage {
+/** Picks what a head needs out of `options`, and the attention that is wanted. */
+export function headOf({
+  topK,
+  tooLong,
+  attention,
+}: HeadMessage & { attention?: AttentionRequest }): Pick<HeadAsk, 'options' | 'attention'> {
   if (topK !== undefined && (!Number.isSafeInteger(topK) || topK < 1)) {
     throw invalid('topK', `a whole number above 0 expected, got ${shown(topK)}`);
   }
-  return { ...(topK === undefined ? {} : { topK }), ...tooLongOf(tooLong) };
+  const options = { ...(topK === undefined ? {} : { topK }), ...tooLongOf(tooLong) };
+  return { options, attention: attentionOf(attention) };
 }
 
 /** Picks how a transliteration is searched for out of `options`. */

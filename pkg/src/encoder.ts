@@ -141,9 +141,9 @@ export async function embedAll(
   report: ((done: number, total: number) => void) | undefined,
   take: (part: Vectors) => void,
 ): Promise<void> {
-  // An error says which of all texts is too long. Attention weighs more than all else: the worker holds that of one text.
-  const most = options.tooLong === 'error' ? texts.length : TOGETHER;
-  const together = attention === undefined ? most : 1;
+  // An error says which of all texts is too long, and the limit of attention is that of all texts together.
+  const isWhole = options.tooLong === 'error' || attention !== undefined;
+  const together = isWhole ? texts.length : TOGETHER;
   for (let start = 0; start < texts.length; start += together) {
     const some = texts.slice(start, start + together);
     let told = 0;

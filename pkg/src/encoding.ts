@@ -3,11 +3,11 @@
 import { abortable } from './abort.js';
 import { attentionOf } from './attention.js';
 import { checkTask, embedAll, Encoder, factsOf, onlyOf, textOrTexts, vectorsOf } from './encoder.js';
-import { encoderFiles, lettersFiles } from './encoder-files.js';
+import { encoderFiles, hasTokenizer, lettersFiles, seemsOfLetters } from './encoder-files.js';
 import { BEAM, beamOf, CREATE, EMBED, HEAD, headOf, poolingOf, reporting, TAG } from './encoder-options.js';
 import { invalid, MultiheadError } from './errors.js';
 import { find } from './find.js';
-import { KIND_NAMES, kindOf, KIND_USES, wrongKind } from './kinds.js';
+import { kindOf, notFor } from './kinds.js';
 import { availabilityOf } from './loader.js';
 import { checkModelOptions, checkText, read } from './options.js';
 import { monitored } from './progress.js';
@@ -43,25 +43,25 @@ async function findEncoder(model: ModelSource): Promise<FoundModel> {
 
 /** The model over letters that `model` names. */
 async function findLetters(model: ModelSource): Promise<FoundModel> {
-  const found = await find(model, 'encoder');
+  return asLetters(await find(model, 'encoder'));
+}
+
+/** The model with the files of a model over letters only; one of another kind is an error that says so. */
+function asLetters(found: FoundModel): FoundModel {
   const { id, files } = found;
-  const kind = kindOf(files);
-  if (kind !== 'encoder') {
-    throw wrongKind(`${id} is ${KIND_NAMES[kind]}, and transliterates nothing. Use ${KIND_USES[kind]}`);
-  }
-  if (files.some(({ name }) => name.endsWith('tokenizer.json'))) {
-    throw wrongKind(`${id} is ${KIND_NAMES.encoder}, and transliterates nothing. Use ${KIND_USES.encoder}`);
-  }
+  if (kindOf(files) !== 'encoder' || hasTokenizer(files)) throw notFor(id, files, 'transliterates nothing');
   return { ...found, files: lettersFiles(id, files) };
+}
+
+/** The model with the files of what it is: an encoder, which has a tokenizer, or a model over letters. */
+export function asWhole(found: FoundModel): FoundModel {
+  return seemsOfLetters(found.files) ? asLetters(found) : asEncoder(found);
 }
 
 /** The model with an encoder's files only; one of another kind is an error that says so. */
 export function asEncoder(found: FoundModel): FoundModel {
   const { id, files } = found;
-  const kind = kindOf(files);
-  if (kind !== 'encoder') {
-    throw wrongKind(`${id} is ${KIND_NAMES[kind]}, and no encoder. Use ${KIND_USES[kind]}`);
-  }
+  if (kindOf(files) !== 'encoder') throw notFor(id, files, 'no encoder');
   return { ...found, files: encoderFiles(id, files) };
 }
 
@@ -91,9 +91,9 @@ export async function open(options: EmbedOptions): Promise<Encoder> {
   }
 }
 
-/** Loads the model of `options` and keeps it. */
+/** Loads an encoder, or a model over letters, and keeps it. */
 export async function warmed(options: ModelOptions, found: FoundModel): Promise<LoadedInfo> {
-  const { shared, running } = await used(options, () => Promise.resolve(found));
+  const { shared, running } = await used(options, () => Promise.resolve(asWhole(found)));
   shared.kept = true;
   shared.release();
   return running.info;
@@ -129,7 +129,7 @@ export async function classified(
   checkText(text);
   return once('classify', taken, undefined, (shared) =>
     shared.asked(taken.signal, ({ engine, number }) =>
-      engine.request('classify', { model: number, text, options: head }, { signal: taken.signal }),
+      engine.request('classify', { model: number, text, ...head }, { signal: taken.signal }),
     ),
   );
 }
@@ -140,7 +140,7 @@ export async function tagged(text: unknown, options: EncoderCallOptions): Promis
   checkText(text);
   return once('tag', taken, undefined, (shared) =>
     shared.asked(taken.signal, ({ engine, number }) =>
-      engine.request('tag', { model: number, text, options: head }, { signal: taken.signal }),
+      engine.request('tag', { model: number, text, ...head }, { signal: taken.signal }),
     ),
   );
 }
@@ -154,7 +154,7 @@ export async function filled(
   checkText(text);
   return once('fill', taken, undefined, (shared) =>
     shared.asked(taken.signal, ({ engine, number }) =>
-      engine.request('fill', { model: number, text, options: head }, { signal: taken.signal }),
+      engine.request('fill', { model: number, text, ...head }, { signal: taken.signal }),
     ),
   );
 }

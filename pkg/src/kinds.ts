@@ -24,10 +24,7 @@ export const KINDS: Readonly<Record<ModelKind, KindFacts>> = {
   translation: {
     family: 'translation',
     roles: (id, files) => {
-      const kind = kindOf(files);
-      if (kind !== 'translation') {
-        throw wrongKind(`${id} is ${KIND_NAMES[kind]}, and does not translate. Use ${KIND_USES[kind]}`);
-      }
+      if (kindOf(files) !== 'translation') throw notFor(id, files, 'does not translate');
       return translationRoles(id, files);
     },
   },
@@ -39,19 +36,20 @@ export const KINDS: Readonly<Record<ModelKind, KindFacts>> = {
   },
 };
 
-/** What a model of a kind is called. */
-export const KIND_NAMES: Readonly<Record<ModelKind, string>> = {
-  translation: 'a translation model',
-  text: 'a language model',
-  encoder: 'an encoder',
+/** What a model of a kind is called, and what uses it. */
+const NAMES: Readonly<Record<ModelKind | 'letters', readonly [name: string, uses: string]>> = {
+  translation: ['a translation model', 'translate() or Translator'],
+  text: ['a language model', 'generate() or LanguageModel'],
+  encoder: ['an encoder', 'embed(), Embedder, classify(), tagTokens() or fillMask()'],
+  letters: ['a model over letters', 'transliterate()'],
 };
 
-/** What it is used by. */
-export const KIND_USES: Readonly<Record<ModelKind, string>> = {
-  translation: 'translate() or Translator',
-  text: 'generate() or LanguageModel',
-  encoder: 'embed(), Embedder, classify(), tagTokens() or fillMask()',
-};
+/** What the model of these files is called, and what uses it: encoders have a tokenizer, models over letters have none. */
+export function namesOf(files: readonly Named[]): readonly [name: string, uses: string] {
+  const kind = kindOf(files);
+  const isOfLetters = kind === 'encoder' && !files.some(({ name }) => name.endsWith('tokenizer.json'));
+  return NAMES[isOfLetters ? 'letters' : kind];
+}
 
 /** Names that files of encoders have, and of other kinds have not. */
 const ENCODER = /(^|\/)(config\.json|tokenizer\.json|[^/]*\.safetensors)$/i;
@@ -70,7 +68,7 @@ function textRoles<File extends Named>(id: string, files: readonly File[]): { mo
   }
   // A single file of another name is what somebody gave for it; what it has will tell.
   if (model === undefined && kindOf(files) === 'encoder') {
-    throw wrongKind(`${id} is ${KIND_NAMES.encoder}, and writes no text. Use ${KIND_USES.encoder}`);
+    throw notFor(id, files, 'writes no text');
   }
   const chosen = model ?? (files.length === 1 ? files[0] : undefined);
   if (chosen !== undefined) return { model: chosen };
@@ -79,7 +77,13 @@ function textRoles<File extends Named>(id: string, files: readonly File[]): { mo
   );
 }
 
+/** A model of another kind than the call's, which it `cannot`; it says what uses it. */
+export function notFor(id: string, files: readonly Named[], cannot: string): MultiheadError {
+  const [name, uses] = namesOf(files);
+  return wrongKind(`${id} is ${name}, and ${cannot}. Use ${uses}`);
+}
+
 /** A model of another kind than the call's. */
-export function wrongKind(message: string): MultiheadError {
+function wrongKind(message: string): MultiheadError {
   return new MultiheadError(message, { code: 'model-unsupported', option: 'model' });
 }

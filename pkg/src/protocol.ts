@@ -94,6 +94,14 @@ export interface HeadMessage {
   tooLong?: 'truncate' | 'error';
 }
 
+/** A text for a head. */
+export interface HeadAsk {
+  model: number;
+  text: string;
+  options: HeadMessage;
+  attention?: AttentionMessage | undefined;
+}
+
 /** How a transliteration is searched for. */
 export interface BeamMessage {
   beamSize?: number;
@@ -200,9 +208,9 @@ export interface Requests {
     };
     answer: Vectors;
   };
-  classify: { ask: { model: number; text: string; options: HeadMessage }; answer: Classification };
-  tag: { ask: { model: number; text: string; options: HeadMessage }; answer: TaggedTokens };
-  fill: { ask: { model: number; text: string; options: HeadMessage }; answer: MaskFill };
+  classify: { ask: HeadAsk; answer: Classification };
+  tag: { ask: HeadAsk; answer: TaggedTokens };
+  fill: { ask: HeadAsk; answer: MaskFill };
   transliterate: {
     ask: { model: number; text: string; options: BeamMessage; attention?: AttentionMessage | undefined };
     answer: Transliteration;

@@ -53,7 +53,7 @@ export async function translate(
   return isList ? [...translated] : (translated[0] ?? '');
 }
 
-/** Loads what translate() with these options will use, or generate() or embed() with this model, and keeps it. */
+/** Loads what translate() with these options will use, or generate(), embed() or transliterate() with this model, and keeps it. */
 export async function warmup(options: ModelOptions | TranslateOptions): Promise<LoadedInfo> {
   const taken: ModelOptions & Partial<TranslateOptions> = read(options, NAMES, 'warmup()');
   const { model, to, signal } = taken;
@@ -63,8 +63,7 @@ export async function warmup(options: ModelOptions | TranslateOptions): Promise<
     return withRoute(taken, (route, both) => route.ready(both));
   }
   if (kind === 'encoder') {
-    const { asEncoder, warmed } = await encoding();
-    return warmed(taken, asEncoder(found));
+    return (await encoding()).warmed(taken, found);
   }
   const shared = SharedModel.use('text', found, checkModelOptions(taken));
   try {

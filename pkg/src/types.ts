@@ -134,8 +134,9 @@ export interface Token {
 /**
  * Which attention weights are wanted: `true` for all that the model has, or of these layers and heads, counted from 0, and
  * of these kinds; what is left out stands for all. What the model does not have is an error, 'invalid-argument'. The
- * weights of one text may take 256 MiB, four bytes each; more is the error 'out-of-memory', before any of them is computed.
- * Of prompt and answer together that is known once the answer is written: `maxNewTokens` bounds it.
+ * weights of all texts of a call (of a translation: of each sentence) may take 256 MiB, four bytes each; more is the error
+ * 'out-of-memory', before any of them is computed. No answer of a language model is lost for it: the prompt must have room,
+ * and of a longer answer the first tokens are looked at that have room.
  */
 export type AttentionRequest =
   | boolean
@@ -225,7 +226,8 @@ export interface Completion {
   logprobs?: Float32Array<ArrayBuffer>;
   /**
    * Of kind 'decoder': every token of prompt and answer at itself and those before. The ranges of its tokens are in the text
-   * that prompt and answer write together. Read once more when the answer is done; cached ones too.
+   * that prompt and answer write together. Read once more when the answer is done; cached ones too. Where all of them would
+   * take more than 256 MiB, of so many of the first tokens as have room: `queryLen` is less than their number then.
    */
   attention?: Attention;
   stats: {
@@ -268,18 +270,26 @@ export interface Embedding {
 }
 export interface EncoderCallOptions extends ModelOptions {
   tooLong?: 'truncate' | 'error';
+  /** Taken as the text goes through the model, whose answer stays the same. */
+  attention?: AttentionRequest;
 }
 export interface Classification {
   labels: { label: string; score: number }[];
   truncated: boolean;
+  /** As that of an {@link Embedding}. */
+  attention?: Attention;
 }
 export interface TaggedTokens {
   entities: { label: string; score: number; text: string; range: [number, number] }[];
   truncated: boolean;
+  /** As that of an {@link Embedding}. */
+  attention?: Attention;
 }
 export interface MaskFill {
   candidates: { token: Token; score: number; text: string }[];
   truncated: boolean;
+  /** As that of an {@link Embedding}; the gap is a token of the text. */
+  attention?: Attention;
 }
 /** Options of `transliterate()`. */
 export interface TransliterateOptions extends ModelOptions {

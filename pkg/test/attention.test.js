@@ -4,7 +4,17 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, test } from 'node:test';
-import { configure, Embedder, LanguageModel, MultiheadError, Translator, unload } from 'multihead';
+import {
+  classify,
+  configure,
+  Embedder,
+  fillMask,
+  LanguageModel,
+  MultiheadError,
+  tagTokens,
+  Translator,
+  unload,
+} from 'multihead';
 import { attentionOf } from '../dist/attention.js';
 import { SMALL } from './encoder-fixtures.js';
 
@@ -86,6 +96,66 @@ for (const name of ['bert-embed', 'roberta-embed', 'mpnet-embed']) {
   });
 }
 
+/** Texts with what torch looks at, of the lesson's trained encoders. @param {string} name */
+function trained(name) {
+  /** @type {{ cases: { text: string, attention?: { encoder: number[][][][] } }[] }} */
+  const { cases } = JSON.parse(readFileSync(new URL(`../letters/${name}.json`, FIXTURES), 'utf8'));
+  return cases.flatMap(({ text, attention }) => (attention === undefined ? [] : [{ text, attention }]));
+}
+
+for (const [name, call] of /** @type {const} */ ([
+  ['moods', classify],
+  ['things', tagTokens],
+])) {
+  test(`${name} looks where it does in torch`, async () => {
+    const model = new URL(`../../../www/lesson/models/${name}/`, FIXTURES).href;
+    for (const { text, attention } of trained(name)) {
+      const answer = await call(text, { model, precision: 'float32', attention: true });
+      const { attention: looked, ...others } = answer;
+      assert.deepEqual(await call(text, { model, precision: 'float32' }), others);
+      assert.deepEqual(Object.keys(looked ?? {}), ['encoder']);
+      const got = looked?.encoder;
+      assert(got !== undefined);
+      assert(difference(got.weights, Float32Array.from(attention.encoder.flat(3))) <= 1e-3);
+      checkRows(got, () => true);
+    }
+    await assert.rejects(
+      call('a', { model, precision: 'float32', attention: { kinds: ['cross'] } }),
+      (error) => error instanceof MultiheadError && error.option === 'attention',
+    );
+  });
+}
+
+test('a gap is filled with a look at all of its text', async () => {
+  const model = new URL('bert-fill/', SMALL).href;
+  const text = 'the old [MASK] by the river';
+  const heads = { layers: [1], heads: [2, 0] };
+  const { attention, ...filled } = await fillMask(text, { model, precision: 'float32', attention: heads });
+  assert.deepEqual(await fillMask(text, { model, precision: 'float32' }), filled);
+  const embedder = await Embedder.create({ model, precision: 'float32' });
+  const [embedded] = await embedder.embedDetailed([text], { attention: heads });
+  embedder.destroy();
+  assert(attention?.encoder !== undefined);
+  assert.deepEqual(attention, embedded?.attention);
+  assert(attention.encoder.keyTokens.some((token) => token.text === '[MASK]'));
+  checkRows(attention.encoder, () => true);
+});
+
+test('the limit holds for all texts of a call', async () => {
+  const embedder = await Embedder.create();
+  // 6 layers of 12 heads, 256 tokens by 256: 18,874,368 bytes each, at most.
+  const texts = Array.from({ length: 15 }, () => 'river '.repeat(300));
+  await assert.rejects(embedder.embedDetailed(texts, { attention: true }), (error) => {
+    assert(error instanceof MultiheadError);
+    assert.deepEqual([error.code, error.option], ['out-of-memory', 'attention']);
+    assert.match(error.message, /283115520 bytes/);
+    return true;
+  });
+  const few = await embedder.embedDetailed(texts.slice(0, 2), { attention: { layers: [0], heads: [0] } });
+  assert(few.every(({ attention }) => attention?.encoder?.weights.length === 256 * 256));
+  embedder.destroy();
+});
+
 test('what an encoder does not have is said', async () => {
   const embedder = await Embedder.create({ model: new URL('bert-embed/', SMALL) });
   /** @type {[import('multihead').AttentionRequest, RegExp][]} */
@@ -130,6 +200,17 @@ test('prompt and answer of a language model look back', async () => {
     assert.match(error.message, /fewer layers or heads/);
     return true;
   });
+  // 498 tokens have room, and no answer is lost for being longer.
+  const nearly = 'river '.repeat(495);
+  const whole = await model.complete(nearly, { ...call, maxNewTokens: 6 });
+  const { attention, text, stats } = await model.complete(nearly, {
+    ...call,
+    maxNewTokens: 6,
+    attention: true,
+  });
+  assert.equal(text, whole.text);
+  assert(stats.promptTokens + stats.newTokens > 498);
+  assert.deepEqual([attention?.decoder?.queryLen, attention?.decoder?.keyTokens.length], [498, 498]);
   model.destroy();
 });
 

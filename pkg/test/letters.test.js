@@ -4,7 +4,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { after, test } from 'node:test';
-import { configure, embed, transliterate, unload } from 'multihead';
+import { configure, embed, memoryUsage, transliterate, translate, unload, warmup } from 'multihead';
 
 const ROOT = new URL('../../', import.meta.url);
 configure({ modelBase: new URL('models/', ROOT) });
@@ -135,6 +135,46 @@ test('of recurrent layers there is what they look at', async () => {
       (/** @type {any} */ error) => error.option === 'attention' && said.test(error.message),
     );
   }
+});
+
+test('one is warmed up, and unloaded', async () => {
+  await unload();
+  const model = new URL('dates/', LESSON).href;
+  for (const one of ['en-km-translit', model]) {
+    const { device, precision } = await warmup({ model: one });
+    assert.deepEqual([device, precision], ['cpu', 'float32']);
+    const [loaded, ...others] = (await memoryUsage()).models;
+    assert.deepEqual(others, []);
+    assert.match(loaded?.id ?? '', /^en-km-translit$|dates/);
+    await transliterate('may', { model: one });
+    assert.equal((await memoryUsage()).models.length, 1, 'the same');
+    await unload(one);
+    assert.deepEqual((await memoryUsage()).models, []);
+  }
+  await transliterate('may', { model });
+});
+
+test('what is for something else says what it is for', async () => {
+  /** @param {Promise<unknown>} call @param {RegExp} said */
+  const rejects = (call, said) =>
+    assert.rejects(call, (/** @type {any} */ error) => {
+      assert.deepEqual([error.code, error.option], ['model-unsupported', 'model']);
+      assert.match(error.message, said);
+      return true;
+    });
+  const model = 'en-km-translit';
+  await rejects(
+    translate('a', { model, to: 'pt' }),
+    /is a model over letters, and does not translate\. Use transliterate\(\)/,
+  );
+  await rejects(
+    embed('a', { model }),
+    /A model over letters, which has no tokenizer, is for transliterate\(\)/,
+  );
+  await rejects(
+    transliterate('a', { model: 'all-minilm-l6-v2' }),
+    /is an encoder, and transliterates nothing\. Use embed\(\)/,
+  );
 });
 
 test('nothing comes of no letters; what cannot be read says why', async () => {

@@ -127,6 +127,12 @@ pub fn check_room(
     }
 }
 
+/// Tokens of a text that looks at itself whose weights have room, of as many layers and heads as are wanted.
+pub fn most_tokens(Wanted { layers, heads }: &Wanted) -> usize {
+    let each = 4 * (layers.len() * heads.len()).max(1) as u64;
+    (MOST_BYTES / each).isqrt() as usize
+}
+
 /// Room for the weights that are wanted of a text whose kinds have so many `[queries, keys]`.
 ///
 /// # Errors
@@ -229,6 +235,12 @@ mod tests {
             "{error}"
         );
         assert!(room(&wanted, [[usize::MAX, usize::MAX], [0, 0], [0, 0]]).is_err());
+        assert_eq!(most_tokens(&wanted[0]), 498);
+        // A text alone has room, two have none.
+        let text = [[400, 400], [0, 0], [0, 0]];
+        assert!(check_room(&wanted, [text]).is_ok());
+        let error = check_room(&wanted, [text; 2]).unwrap_err();
+        assert!(error.to_string().contains("345600000"), "{error}");
         let [encoder, ..] = room(&wanted, [[2, 3], [0, 0], [0, 0]]).unwrap();
         assert_eq!(encoder.weights.len(), 30 * 9 * 6);
     }

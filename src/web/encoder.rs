@@ -8,6 +8,7 @@ use super::error::{invalid, set, to_js};
 use super::options::{EncoderCall, encoder_call, load_precision};
 use super::token::{span, token};
 use crate::formats::ByteSource;
+use crate::tasks::attention::AttentionWeights;
 use crate::tasks::encoding::{
     self as task, Answer, Embedded, Entity, Filled, JsonTokenizer, Label, MaskFill, ModelFolder,
     Piece, Precision, Task,
@@ -90,9 +91,10 @@ impl EncoderModel {
     /// An object `{ code, message, option }`.
     pub fn classify(&self, text: String, options: &JsValue) -> Result<EncoderJob, JsValue> {
         let EncoderCall { embedding, top } = encoder_call(options)?;
+        let texts = vec![text.clone()];
         let job = self.model.classify(text, top.unwrap_or(usize::MAX), embedding.too_long);
         let model = Rc::clone(&self.model);
-        Ok(EncoderJob { job: job.map_err(|error| to_js(&error))?, model, texts: Vec::new() })
+        Ok(EncoderJob { job: job.map_err(|error| to_js(&error))?, model, texts })
     }
 
     /// Begins to label the words of a text. Options: `{ tooLong }`.
@@ -141,7 +143,7 @@ impl EncoderModel {
 pub struct EncoderJob {
     job: task::EncodingJob<Device>,
     model: Rc<task::EncodingModel<Device>>,
-    /// Those whose ranges the answer has.
+    /// Those that the answer is about, where it has ranges in them.
     texts: Vec<String>,
 }
 
@@ -159,7 +161,7 @@ impl EncoderJob {
         self.job.completed() as u32
     }
 
-    /// Has an embedding with `detail` contain attention: of the layers and heads named, counted from 0, or of all where a
+    /// Has the answer contain attention, an embedding one with `detail`: of the layers and heads named, counted from 0, or of all where a
     /// list is empty. Of `kinds` bit 0 stands for 'encoder', which is all that there is; 0 for all.
     ///
     /// # Errors
@@ -190,9 +192,10 @@ impl EncoderJob {
     /// # Errors
     /// An object `{ code: 'internal', … }` if the job is not done.
     pub fn finish(self) -> Result<Object, JsValue> {
-        let Self { job, model, texts } = self;
+        let Self { mut job, model, texts } = self;
         let first = texts.first().map(String::as_str).unwrap_or_default();
-        Ok(match job.finish().map_err(|error| to_js(&error))? {
+        let looked = job.take_attention();
+        let object = match job.finish().map_err(|error| to_js(&error))? {
             Answer::Embeddings(embedded) => embeddings(&embedded, &texts, model.tokenizer()),
             Answer::Classification(answer) => {
                 let object = Object::new();
@@ -210,7 +213,11 @@ impl EncoderJob {
                 object
             }
             Answer::Filled(answer) => filled(&answer, first),
-        })
+        };
+        if let Some((pieces, weights)) = looked {
+            set(&object, "attention", attention_of(&weights, &pieces, first, model.tokenizer()));
+        }
+        Ok(object)
     }
 }
 
@@ -239,19 +246,20 @@ fn embeddings(embedded: &Embedded, texts: &[String], tokenizer: &JsonTokenizer) 
         let tokens = tokens.map(|(pieces, text)| self::tokens(pieces, text));
         set(&object, "tokens", tokens.collect::<Array>());
         let attention = embedded.attention.iter().zip(embedded.tokens.iter().zip(texts));
-        let attention = attention.map(|(weights, (pieces, text))| {
-            let tokens = all_tokens(pieces, text, tokenizer);
-            let object = Object::new();
-            set(&object, "encoder", attention::weights_of(weights, &tokens));
-            object
-        });
+        let attention = attention
+            .map(|(weights, (pieces, text))| attention_of(weights, pieces, text, tokenizer));
         set(&object, "attention", attention.collect::<Array>());
     }
     object
 }
 
-/// `Token[]` with those around the text, which have their names for a text.
-fn all_tokens(pieces: &[Piece], text: &str, tokenizer: &JsonTokenizer) -> Array {
+/// `Attention` of the package. Tokens around the text have their names for a text.
+fn attention_of(
+    weights: &AttentionWeights,
+    pieces: &[Piece],
+    text: &str,
+    tokenizer: &JsonTokenizer,
+) -> Object {
     let index = Utf16Index::new(text);
     let token = |piece: &Piece| {
         let part = match piece.word {
@@ -260,7 +268,10 @@ fn all_tokens(pieces: &[Piece], text: &str, tokenizer: &JsonTokenizer) -> Array 
         };
         token(piece.id, part.unwrap_or_default(), &piece.range, &index)
     };
-    pieces.iter().map(token).collect()
+    let tokens: Array = pieces.iter().map(token).collect();
+    let object = Object::new();
+    set(&object, "encoder", attention::weights_of(weights, &tokens));
+    object
 }
 
 /// `Token[]`, without those around the text.

@@ -6,8 +6,10 @@ use super::model::{EncodingModel, Task, TooLong, checked};
 use crate::error::{Error, Result};
 use crate::ops::Ops;
 use crate::stack::{BlockWeights, Encoding as Blocks, Watch};
-use crate::tasks::attention::{Attention, AttentionRequest, OfKinds, Wanted, room};
-use crate::text::json_tokenizer::Encoding;
+use crate::tasks::attention::{
+    Attention, AttentionRequest, AttentionWeights, OfKinds, Wanted, check_room, room,
+};
+use crate::text::json_tokenizer::{Encoding, Piece};
 use std::{ops::Range, rc::Rc};
 
 /// Texts are taken together up to about so many tokens: enough for matrices to be read seldom, and few enough for what
@@ -40,6 +42,8 @@ pub struct EncodingJob<O: Ops> {
     answer: Answer,
     /// The attention that is wanted, and what has come of it for the text under way.
     watched: Option<(OfKinds<Wanted>, Attention)>,
+    /// Tokens of the text that was labelled, or whose gap was filled, and their attention.
+    looked: Option<(Vec<Piece>, AttentionWeights)>,
 }
 
 impl<O: Ops + Clone> EncodingModel<O> {
@@ -110,6 +114,7 @@ impl<O: Ops + Clone> EncodingModel<O> {
             waiting: None,
             answer,
             watched: None,
+            looked: None,
         }
     }
 
@@ -141,13 +146,19 @@ impl<O: Ops + Clone> EncodingModel<O> {
 }
 
 impl<O: Ops + Clone> EncodingJob<O> {
-    /// Has the answer of an embedding contain attention weights, of the tokens with those around the text. Texts then go
-    /// through the blocks one by one.
+    /// Has attention weights come with the answer, of the tokens with those around the text: in an embedding, of anything
+    /// else by [`EncodingJob::take_attention`]. Texts then go through the blocks one by one.
     ///
     /// # Errors
-    /// [`Error::InvalidArgument`] for what the model does not have.
+    /// [`Error::InvalidArgument`] for what the model does not have; [`Error::TooMuch`] where it would take too much memory, all
+    /// texts together.
     pub fn watch(&mut self, request: &AttentionRequest) -> Result<()> {
-        let wanted = request.of([self.model.encoder.attention(), [0, 0], [0, 0]])?;
+        let model = &self.model;
+        let wanted = request.of([model.encoder.attention(), [0, 0], [0, 0]])?;
+        let limit = Some(model.info().max_tokens);
+        let tokens = |text: &String| model.tokenizer.encode(text, limit).pieces.len();
+        let lens = self.texts.iter().map(|text| [[tokens(text); 2], [0, 0], [0, 0]]);
+        check_room(&wanted, lens)?;
         self.watched = Some((wanted, Attention::default()));
         Ok(())
     }
@@ -155,6 +166,11 @@ impl<O: Ops + Clone> EncodingJob<O> {
     /// Whether every text is done.
     pub fn is_done(&self) -> bool {
         self.completed == self.texts.len()
+    }
+
+    /// The tokens of the text that was labelled, or whose gap was filled, and their attention, if it was asked for.
+    pub fn take_attention(&mut self) -> Option<(Vec<Piece>, AttentionWeights)> {
+        self.looked.take()
     }
 
     /// Texts that are done.
@@ -166,7 +182,7 @@ impl<O: Ops + Clone> EncodingJob<O> {
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] for a text that is too long where that is an error, or without the gap that is to be
-    /// filled; [`Error::TooMuch`] for attention that takes too much memory; whatever the device reports. The job is of no use after it.
+    /// filled; [`Error::TooMuch`] where memory has no room for attention; whatever the device reports. The job is of no use after it.
     pub async fn step(&mut self) -> Result<()> {
         let Some((encodings, mut blocks)) = self.running.take() else { return self.begin() };
         let mut seen = None;
@@ -280,6 +296,10 @@ impl<O: Ops + Clone> EncodingJob<O> {
                         return Err(Error::Internal { what: "an embedding of one".to_owned() });
                     }
                 };
+                if let Some((_, attention)) = &mut self.watched {
+                    let [encoder, ..] = std::mem::take(attention);
+                    self.looked = Some((encoding.pieces, encoder));
+                }
             }
         }
         self.completed += count;

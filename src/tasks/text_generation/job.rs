@@ -146,7 +146,8 @@ impl<O: Ops + Clone> Session<O> {
 }
 
 impl<O: Ops + Clone> GenerationJob<O> {
-    /// Has the answer contain attention weights, of prompt and answer as they are at the end.
+    /// Has the answer contain attention weights, of prompt and answer as they are at the end: of as many of their tokens, from
+    /// the first on, as have room.
     ///
     /// # Errors
     /// [`Error::InvalidArgument`] for what the model does not have; [`Error::TooMuch`] for what takes too much memory with the
@@ -349,7 +350,12 @@ impl<O: Ops> GenerationJob<O> {
                 what: "a job was asked for its result early".to_owned(),
             });
         };
-        let attention = self.observed.map(|observed| (self.sequence, observed.finish()));
+        let mut looked = self.sequence;
+        let attention = self.observed.map(|observed| {
+            let weights = observed.finish();
+            looked.truncate(weights.lens[0]);
+            (looked, weights)
+        });
         Ok(Completed {
             text: self.text,
             attention,

@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::ops::Ops;
 use crate::stack::{BlockWeights, Decoder, DecoderState, Watch};
 use crate::tasks::attention::{
-    Attention, AttentionRequest, AttentionWeights, OfKinds, Wanted, check_room, room,
+    Attention, AttentionRequest, AttentionWeights, OfKinds, Wanted, check_room, most_tokens, room,
 };
 
 const NONE: [usize; 2] = [0, 0];
@@ -19,6 +19,8 @@ pub(super) struct Observation<O: Ops> {
     /// Once it has begun: what was read, and the weights so far.
     begun: Option<(DecoderState<O>, Attention)>,
     read: usize,
+    /// Tokens whose weights have room: an answer is not lost for being longer, its last tokens are not looked at.
+    most: usize,
 }
 
 impl<O: Ops + Clone> Observation<O> {
@@ -27,18 +29,25 @@ impl<O: Ops + Clone> Observation<O> {
         let wanted = request.of([NONE, model.decoder.attention(), NONE])?;
         // Whether there is room for the prompt is known before anything is written.
         check_room(&wanted, [[NONE, [tokens; 2], NONE]])?;
-        Ok(Self { ops: model.ops.clone(), wanted, begun: None, read: 0 })
+        let most = most_tokens(&wanted[1]);
+        Ok(Self { ops: model.ops.clone(), wanted, begun: None, read: 0, most })
     }
 }
 
 impl<O: Ops> Observation<O> {
     pub fn is_done(&self, sequence: &[u32]) -> bool {
-        self.read == sequence.len()
+        self.read == self.seen(sequence).len()
+    }
+
+    /// What of the text is looked at.
+    fn seen<'a>(&self, sequence: &'a [u32]) -> &'a [u32] {
+        sequence.get(..self.most).unwrap_or(sequence)
     }
 
     /// Reads a part of the text.
     pub async fn step(&mut self, decoder: &Decoder<O>, sequence: &[u32]) -> Result<()> {
-        let Self { ops, wanted, begun, read } = self;
+        let sequence = self.seen(sequence);
+        let Self { ops, wanted, begun, read, .. } = self;
         let (state, [_, attention, _]) = match begun {
             Some(begun) => begun,
             None => {
@@ -62,7 +71,7 @@ impl<O: Ops> Observation<O> {
         Ok(())
     }
 
-    /// The weights, `[layers, heads, tokens, tokens]`.
+    /// The weights of the tokens looked at, `[layers, heads, tokens, tokens]`.
     pub fn finish(self) -> AttentionWeights {
         let [_, decoder, _] = self.begun.map(|(_, attention)| attention).unwrap_or_default();
         decoder

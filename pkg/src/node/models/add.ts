@@ -7,9 +7,9 @@ import { constants, gzip } from 'node:zlib';
 import type { CatalogueFile, CatalogueModel } from '../../catalogue.js';
 import { isGguf } from '../../content.js';
 import { fetchFile as fetchContent } from '../../download.js';
-import { SHARDS } from '../../encoder-files.js';
+import { hasTokenizer, SHARDS } from '../../encoder-files.js';
 import { MultiheadError } from '../../errors.js';
-import { KIND_NAMES, kindOf } from '../../kinds.js';
+import { kindOf, namesOf } from '../../kinds.js';
 import { hash, unpack } from './bytes.js';
 import type { Console } from './console.js';
 import { addToIndex, hashIfThere, readIfThere, readIndex, type Written, writeTogether } from './folder.js';
@@ -47,10 +47,10 @@ export async function add(options: AddOptions, console: Console, signal: AbortSi
     console.say(`${id}: entries of the index whose shape is not known here are left out`);
   }
   for (const offer of chosen) {
-    const kind = kindOf(offer.files);
-    if (int8 && kind !== 'encoder') {
+    const [name] = namesOf(offer.files);
+    if (int8 && !(kindOf(offer.files) === 'encoder' && hasTokenizer(offer.files))) {
       throw new MultiheadError(
-        `${offer.id} is ${KIND_NAMES[kind]}: --int8 quantises encoders only. Leave it out, or take a model that is quantised already`,
+        `${offer.id} is ${name}: --int8 quantises encoders only. Leave it out, or take a model that is quantised already`,
         { code: 'model-unsupported', option: 'int8' },
       );
     }

@@ -1,7 +1,8 @@
 // Models that `multihead models add` knows beside those of the index: by an id of ours, by a name on Hugging Face, by the
 // address of a .gguf file or of an encoder's folder.
 
-import { asEncoder } from '../../encoding.js';
+import { hasTokenizer } from '../../encoder-files.js';
+import { asWhole } from '../../encoding.js';
 import { isGguf } from '../../content.js';
 import { MultiheadError } from '../../errors.js';
 import { find } from '../../find.js';
@@ -76,13 +77,14 @@ export async function knownModel(id: string, index: URL, isInt8 = false): Promis
       { code: 'model-unsupported' },
     );
   }
-  return encoder(asEncoder(found));
+  return whole(asWhole(found));
 }
 
-function encoder({ id, key, files }: FoundModel): Offer {
+/** An encoder or a model over letters. */
+function whole({ id, key, files }: FoundModel): Offer {
   const [owner, name] = id.split('/');
   const page = name === undefined ? key : `https://huggingface.co/${owner}/${name}`;
-  return offer(name ?? id, 'embedding', files, new URL(page));
+  return offer(name ?? id, hasTokenizer(files) ? 'embedding' : 'transliteration', files, new URL(page));
 }
 
 /** `name` becomes the id. */
