@@ -179,6 +179,20 @@ impl<O: Ops> EncoderDecoder<O> {
         Ok(state)
     }
 
+    /// A decoder that has seen nothing, for a hypothesis of each of `sources`.
+    ///
+    /// # Errors
+    /// None.
+    #[cfg(not(feature = "recurrent"))]
+    pub fn start_at(
+        &self,
+        ops: &mut O,
+        _: &Encoded<O>,
+        sources: &[SourceRows],
+    ) -> Result<DecoderState<O>> {
+        Ok(self.start(ops, sources.len()))
+    }
+
     /// `[layers, heads]` of the encoder's attention, of the decoder's own and of that to the source; zeros where there is none.
     pub fn attention(&self) -> [[usize; 2]; 3] {
         let ([encoder, _], [decoder, cross]) = (self.encoder.attention(), self.decoder.attention());

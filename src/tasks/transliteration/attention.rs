@@ -1,16 +1,9 @@
-//! Attention of a text and of what is written for it: both are read once more (forced decoding), while the weights are taken. A
-//! search does nothing for it, and keeps of each hypothesis no more than its alignment.
+//! Attention of a text and of what is written for it.
 
 use super::model::TransliterationModel;
 use crate::error::{Error, Result};
 use crate::ops::Ops;
-use crate::stack::{BlockWeights, Watch};
-use crate::tasks::attention::{Attention, AttentionRequest, OfKinds, Wanted, room};
-
-/// `[queries, keys]` of each kind for so many symbols of a source and of what is written for it.
-pub(super) fn lens(sources: usize, written: usize) -> OfKinds<[usize; 2]> {
-    [[sources; 2], [written; 2], [written, sources]]
-}
+use crate::tasks::attention::{Attention, AttentionRequest, OfKinds, Wanted, forced};
 
 impl<O: Ops + Clone> TransliterationModel<O> {
     /// What the symbols of a text (`source`, as the model reads them: those around it and its padding included) and those
@@ -55,38 +48,9 @@ impl<O: Ops + Clone> TransliterationModel<O> {
         written: &[u32],
         wanted: &OfKinds<Wanted>,
     ) -> Result<Attention> {
-        let (network, mut ops) = (&self.network, self.ops.clone());
-        let mut attention = room(wanted, lens(source.len(), written.len()))?;
-        let [encoder, decoder, cross] = wanted;
-        // Kind, first query, layer and weights.
-        let mut seen = Vec::new();
-        let mut take = |layer, weights: BlockWeights<O>| {
-            seen.extend(weights.mixer.map(|weights| (0, 0, (layer, weights))));
-        };
-        let watch =
-            Watch { layers: &encoder.layers, mixer: &encoder.heads, cross: &[], take: &mut take };
-        let mut encoded = network.nothing_encoded();
-        let rows = network.encode_watched(&mut ops, &mut encoded, &[source], Some(watch))?;
-        let layers = if cross.layers.is_empty() { &decoder.layers } else { &cross.layers };
-        let mut state = network.start_at(&mut ops, &encoded, &rows)?;
-        let read = [self.target.start].into_iter().chain(written.iter().copied());
-        // Where only the source's own weights are wanted, nothing is written.
-        let steps = if layers.is_empty() { 0 } else { written.len() };
-        for (step, symbol) in read.take(steps).enumerate() {
-            let mut take = |layer, weights: BlockWeights<O>| {
-                seen.extend(weights.mixer.map(|weights| (1, step, (layer, weights))));
-                seen.extend(weights.cross.map(|weights| (2, step, (layer, weights))));
-            };
-            let watch =
-                Watch { layers, mixer: &decoder.heads, cross: &cross.heads, take: &mut take };
-            let (state, symbol) = (&mut state, Some(symbol));
-            network.decode_watched(&mut ops, &encoded, state, symbol, &rows, watch)?;
-        }
-        for (kind, first, weights) in seen {
-            if let Some(to) = attention.get_mut(kind) {
-                to.take(&mut ops, weights, first).await?;
-            }
-        }
-        Ok(attention)
+        let start = [self.target.start];
+        let read: Vec<Option<u32>> =
+            start.iter().chain(written).map(|&symbol| Some(symbol)).take(written.len()).collect();
+        forced(&self.ops, &self.network, source, &read, wanted).await
     }
 }

@@ -1,13 +1,14 @@
 //! A word on its way: a step writes a symbol of every hypothesis.
 
-use super::attention::lens;
 use super::model::TransliterationModel;
 use super::search::{Beam, Hypothesis, softmax};
 use super::symbols::SourceSymbol;
 use crate::error::{Error, Result};
 use crate::ops::Ops;
 use crate::stack::{DecoderState, Encoded, SourceRows};
-use crate::tasks::attention::{Attention, AttentionRequest, OfKinds, Wanted, check_room};
+use crate::tasks::attention::{
+    Attention, AttentionRequest, OfKinds, Wanted, check_room, pair_lens,
+};
 use std::{ops::Range, rc::Rc};
 
 /// Most hypotheses at once.
@@ -223,7 +224,7 @@ impl<O: Ops + Clone> TransliterationJob<O> {
         let source: Vec<u32> = self.source.iter().map(|symbol| symbol.id).collect();
         let found = self.beam.ranked(self.candidates);
         if seen.is_empty() {
-            let lens = |one: &&Hypothesis| lens(source.len(), one.ids.len().saturating_sub(1));
+            let lens = |one: &&Hypothesis| pair_lens(source.len(), one.ids.len().saturating_sub(1));
             check_room(wanted, found.iter().map(lens))?;
         }
         let Some([_, written @ ..]) = found.get(seen.len()).map(|one| one.ids.as_slice()) else {
