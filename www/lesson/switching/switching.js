@@ -40,8 +40,9 @@ export function switching(stage) {
   const status = make('p', { class: 'quiet', 'aria-live': 'polite' });
   const grid = make('div', { class: 'wide' });
   const counting = make('button', { type: 'button', class: 'pill' });
+  const summary = make('p', { class: 'sum', 'aria-live': 'polite' });
   const answers = make('div', { class: 'worked', 'aria-live': 'polite' });
-  stage.append(form, grid, make('div', { class: 'measure' }, counting, status), answers);
+  stage.append(form, grid, make('div', { class: 'measure' }, counting, status), summary, answers);
 
   const chosen = () => SWITCHABLE.find(({ id }) => id === select.value) ?? SWITCHABLE[0];
   /** The place of the head that is off. */
@@ -105,7 +106,11 @@ export function switching(stage) {
     doing(async (model, loaded, isOver) => {
       const text = field.value.trim();
       const head = headsOf(model)[off];
-      if (text === '' || head === undefined) return;
+      if (head === undefined) return;
+      if (text === '') {
+        status.textContent = 'Type a text to ask it for';
+        return;
+      }
       const before = await loaded.ask(text);
       const after = await loaded.without(head, (ask) => ask(text));
       if (isOver()) return;
@@ -130,7 +135,8 @@ export function switching(stage) {
         draw();
       }
       const spared = found.without.filter((right) => right >= found.whole).length;
-      status.textContent = `${found.whole} of ${found.of} right with all heads on. ${spared} of ${heads.length} heads can be switched off, one at a time, without losing any.`;
+      status.textContent = '';
+      summary.textContent = `${found.whole} of ${found.of} right with all heads on. ${spared} of ${heads.length} heads can be switched off, one at a time, without losing any.`;
     });
   const choose = () => {
     newest++;
@@ -140,6 +146,7 @@ export function switching(stage) {
     field.value = model?.example ?? '';
     counting.textContent = 'Count for every head';
     status.textContent = `Asks 40 ${model?.texts ?? ''}, with all heads on and with each one off.`;
+    summary.textContent = '';
     answers.replaceChildren();
     draw();
   };
