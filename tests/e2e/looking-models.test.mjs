@@ -168,6 +168,19 @@ test('Khmer: the weights of Keras; hover, steps, files, a phone', async () => {
   await onPhone('khmer');
 });
 
+test('a classifier and a tagger: labels and weights of transformers', async () => {
+  for (const id of ['moods', 'things']) {
+    const [{ text, answer, attention }] = fixture(`${id}.json`).cases;
+    const said = answer.map(
+      (/** @type {{ label: string, text?: string, score: number }} */ { label, text: words, score }) =>
+        `${words === undefined ? '' : `${words}: `}${label} ${score.toFixed(3)}`,
+    );
+    await look(id, text, `“${text}” → ${said.join(', ')}`);
+    same(await numbersOf(), attention.encoder.flat(3));
+    assert.match(await facts(), /^Mask: none.*Positions: a learned table/);
+  }
+});
+
 test('a translation: the guided head looks at the words that belong together, and is told from those that nobody labelled', async () => {
   await look('translate', 'The door was closed.', /“The door was closed\.” → .*porta/);
   assert.match(await title(), /^Layer 2, head 1:.*trained on word alignments/);

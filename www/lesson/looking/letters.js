@@ -1,6 +1,6 @@
 // Models over letters, to look into.
 
-import { transliterate, unload } from '../../../pkg/dist/index.js';
+import { transliterate, unload, warmup } from '../../../pkg/dist/index.js';
 
 /** @typedef {import('../../../pkg/dist/index.js').Attention} Attention */
 /** @typedef {import('../../../pkg/dist/index.js').ModelSource} ModelSource */
@@ -53,13 +53,16 @@ export function letters(about, model, filling = '⟨end⟩') {
     ...about,
     async load(options) {
       // They are so small that a GPU would only wait.
-      const device = /** @type {const} */ ('cpu');
-      const call = { ...options, device, model, candidates: 1, attention: true };
-      await transliterate('a', call);
+      const call = { ...options, device: /** @type {const} */ ('cpu'), model };
       return {
-        info: { device, deviceReason: '', precision: 'float32' },
+        info: await warmup(call),
         async look(text, signal) {
-          const { candidates } = await transliterate(text, { ...call, signal });
+          const { candidates } = await transliterate(text, {
+            ...call,
+            candidates: 1,
+            attention: true,
+            signal,
+          });
           const [best] = candidates;
           if (best?.attention === undefined || best.alignment.queryLen === 0)
             throw new Error('The model knows no letter of this text');

@@ -2,6 +2,7 @@
 
 import { configure, Embedder, LanguageModel, Translator } from '../../../pkg/dist/index.js';
 import { chosenDevice } from '../../device.js';
+import { moods, things } from './labels.js';
 import { filesOf, letters } from './letters.js';
 
 configure({ modelBase: new URL('models/', document.baseURI) });
@@ -73,6 +74,8 @@ export const TASKS = [
     'en-km-translit',
     '∅',
   ),
+  moods,
+  things,
   {
     id: 'translate',
     name: 'Translate: English to Portuguese',
