@@ -4,7 +4,7 @@ import { abortable, either } from './abort.js';
 import { Conversation } from './conversation.js';
 import { invalid, MultiheadError, notSupported, shown } from './errors.js';
 import { find } from './find.js';
-import { KINDS } from './kinds.js';
+import { ROLES } from './kinds.js';
 import { isTag } from './languages.js';
 import { availabilityOf } from './loader.js';
 import { checkModelOptions, memberOf, MODEL_OPTIONS, read, reading } from './options.js';
@@ -48,7 +48,7 @@ export async function availability(options: LanguageModelCreateOptions): Promise
   const { model = DEFAULT_MODEL } = read(options, CREATE, 'LanguageModel.availability()');
   try {
     const found = await find(model, 'text');
-    KINDS.text.roles(found.id, found.files);
+    ROLES.text(found.id, found.files);
     return await availabilityOf([found]);
   } catch (thrown) {
     const code = thrown instanceof MultiheadError ? thrown.code : undefined;

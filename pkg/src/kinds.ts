@@ -1,12 +1,12 @@
-// What the kinds of models differ in before they are loaded: whose worker they run in, and which files they have.
+// What the kinds of models differ in before they are loaded: which files they have, and what uses them.
 
 import { isGguf } from './content.js';
 import { MultiheadError } from './errors.js';
 import type { Family } from './platform.js';
 import { translationRoles } from './sources.js';
 
-/** What a model is for. */
-export type ModelKind = 'translation' | 'text' | 'encoder';
+/** What a model is for; each kind has a family of workers and modules. */
+export type ModelKind = Family;
 
 /** A file, as far as it tells what it is. */
 interface Named {
@@ -14,26 +14,17 @@ interface Named {
   role?: string;
 }
 
-interface KindFacts {
-  family: Family;
-  /** The files by what they are to the model; a model of another kind is an error that says so. */
-  roles: <File extends Named>(id: string, files: readonly File[]) => Record<string, File>;
-}
+/** The files by what they are to the model; a model of another kind is an error that says so. */
+type Roles = <File extends Named>(id: string, files: readonly File[]) => Record<string, File>;
 
-export const KINDS: Readonly<Record<ModelKind, KindFacts>> = {
-  translation: {
-    family: 'translation',
-    roles: (id, files) => {
-      if (kindOf(files) !== 'translation') throw notFor(id, files, 'does not translate');
-      return translationRoles(id, files);
-    },
+export const ROLES: Readonly<Record<ModelKind, Roles>> = {
+  translation: (id, files) => {
+    if (kindOf(files) !== 'translation') throw notFor(id, files, 'does not translate');
+    return translationRoles(id, files);
   },
-  text: { family: 'text', roles: textRoles },
+  text: textRoles,
   // By their paths; the part of the package that is about encoders has chosen them.
-  encoder: {
-    family: 'encoder',
-    roles: (_, files) => Object.fromEntries(files.map((file) => [file.name, file])),
-  },
+  encoder: (_, files) => Object.fromEntries(files.map((file) => [file.name, file])),
 };
 
 /** What a model of a kind is called, and what uses it. */
@@ -64,7 +55,7 @@ export function kindOf(files: readonly Named[]): ModelKind {
 function textRoles<File extends Named>(id: string, files: readonly File[]): { model: File } {
   const [model, second] = files.filter(({ name }) => isGguf(name));
   if (second !== undefined) {
-    throw wrongKind(`${id} has several .gguf files, and a language model is one. Name the one to use`);
+    throw wrongKind(`${id} has several .gguf files, and a language model is one. Name one`);
   }
   // A single file of another name is what somebody gave for it; what it has will tell.
   if (model === undefined && kindOf(files) === 'encoder') {

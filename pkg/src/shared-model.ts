@@ -4,7 +4,7 @@ import { abortable } from './abort.js';
 import { placeOf } from './devices.js';
 import { engine, type Engine } from './engine.js';
 import { MultiheadError } from './errors.js';
-import { KINDS, type ModelKind } from './kinds.js';
+import { ROLES, type ModelKind } from './kinds.js';
 import { leastBytes, loadFiles, totalBytes } from './loader.js';
 import type { Computing } from './options.js';
 import type { Ask, EncoderInfo, FileMessage, TextInfo } from './protocol.js';
@@ -200,13 +200,12 @@ export class SharedModel {
   /** `fault` is what the last try has failed with. */
   async #start(loading: Loading, fault?: unknown): Promise<RunningModel> {
     const { threads, device: _, ...options } = this.computing;
-    const { family, roles } = KINDS[this.kind];
     // What is of another kind is not downloaded.
-    roles(this.found.id, this.found.files);
+    ROLES[this.kind](this.found.id, this.found.files);
     const number = nextNumber++;
     const { reason, gpu } = await placeOf(this.kind, this.computing, totalBytes(this.found), fault);
     const start = (): Engine => {
-      const started = gpu === undefined ? engine(family, threads) : engine('gpu', 1, gpu.spawn);
+      const started = gpu === undefined ? engine(this.kind, threads) : engine('gpu', 1, gpu.spawn);
       started.models.add(number);
       return started;
     };
@@ -255,7 +254,7 @@ export class SharedModel {
       () => SharedModel.every().reduce((sum, other) => sum + (other === this ? 0 : other.#taken), 0),
       this.computing.threads,
     );
-    const roles = KINDS[this.kind].roles(this.found.id, loaded);
+    const roles = ROLES[this.kind](this.found.id, loaded);
     const files = Object.entries(roles).map(([role, { name, data }]): [string, FileMessage] => [
       role,
       { name, data },

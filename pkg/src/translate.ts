@@ -58,7 +58,7 @@ export async function warmup(options: ModelOptions | TranslateOptions): Promise<
   const taken: ModelOptions & Partial<TranslateOptions> = read(options, NAMES, 'warmup()');
   const { model, to, signal } = taken;
   const found = model === undefined || to !== undefined ? undefined : await abortable(find(model), signal);
-  const kind = found === undefined ? 'translation' : kindOf(found.files);
+  const kind = found && kindOf(found.files);
   if (found === undefined || kind === 'translation') {
     return withRoute(taken, (route, both) => route.ready(both));
   }
