@@ -9,6 +9,12 @@ import { figuresOf, headOf } from '../numbers/attention.js';
 const SIZE = 48;
 /** Layers down and heads to the right. @type {Readonly<Record<string, readonly [number, number]>>} */
 const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+/** Colours change with the device's: what is shown is painted again. @type {() => void} */
+let repaint = () => undefined;
+matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => {
+  repaint();
+});
+
 /** Of the weights that are painted. */
 const FAINTEST = 0.01;
 
@@ -38,6 +44,8 @@ export function headsGrid(attention, isOneText, mark, chosen) {
     next?.focus();
     next?.click();
   });
+  /** @type {(() => void)[]} */
+  const pictures = [];
   for (const [layer, layerNumber] of layers.entries()) {
     const row = make(
       'div',
@@ -67,8 +75,7 @@ export function headsGrid(attention, isOneText, mark, chosen) {
         press(grid, button);
         chosen(layer, head);
       });
-      // The colour is the device's, which is known once it is in the page.
-      requestAnimationFrame(() => {
+      pictures.push(() => {
         paint(canvas, weights, queryLen, keyLen);
       });
       row.append(button);
@@ -76,6 +83,11 @@ export function headsGrid(attention, isOneText, mark, chosen) {
     grid.append(row);
   }
   grid.append(keys);
+  repaint = () => {
+    for (const picture of pictures) picture();
+  };
+  // Colours are known once it is in the page.
+  requestAnimationFrame(repaint);
   return grid;
 }
 
