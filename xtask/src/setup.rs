@@ -15,12 +15,14 @@ pub const COMMAND: Subcommand = Subcommand {
 };
 
 /// What a caller is about to do.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Purpose {
     /// Build and serve the page.
     Build,
     /// Run every test as well: browsers, their drivers, reference metrics.
     Test,
+    /// Run some of them by hand as well.
+    TestByHand,
 }
 
 /// Something to have; `set_up` says in a few words what it did.
@@ -59,7 +61,7 @@ const STEPS: &[Step] = &[
     Step { name: "other machines", purpose: Purpose::Test, set_up: elsewhere::set_up },
     Step {
         name: "wasm-pack",
-        purpose: Purpose::Test,
+        purpose: Purpose::TestByHand,
         set_up: |workspace| tools::wasm_pack().set_up(workspace),
     },
     Step {
@@ -76,13 +78,13 @@ const STEPS: &[Step] = &[
 
 fn run(arguments: Arguments) -> Result<()> {
     arguments.end()?;
-    set_up(&Workspace::find()?, Purpose::Test)
+    set_up(&Workspace::find()?, Purpose::TestByHand)
 }
 
 /// Goes through the steps of a purpose.
 pub fn set_up(workspace: &Workspace, purpose: Purpose) -> Result<()> {
     for step in STEPS {
-        if step.purpose == Purpose::Test && purpose == Purpose::Build {
+        if step.purpose > purpose {
             continue;
         }
         let start = Instant::now();

@@ -13,7 +13,11 @@ use crate::{
     workspace::Workspace,
 };
 use anyhow::{Context, Result, bail};
-use std::{io::Write, process::Command, time::Instant};
+use std::{
+    io::Write,
+    process::{Child, Command, Stdio},
+    time::Instant,
+};
 
 pub const COMMAND: Subcommand = Subcommand {
     name: "test",
@@ -38,6 +42,9 @@ struct Stage {
 const WEB_TESTS: &str = "web_[!g]*";
 const WEB_GPU_TEST: &str = "web_gpu";
 
+/// What compiles longest. It needs nothing of what is set up.
+const RUST: [&str; 4] = ["test", "--workspace", "--features", "multihead/gpu"];
+
 const STAGES: &[Stage] = &[
     Stage { name: "setup", run: |workspace| passed(setup::set_up(workspace, Purpose::Test)) },
     Stage { name: "models", run: |workspace| passed(models::fetch(workspace, &[])) },
@@ -54,10 +61,7 @@ const STAGES: &[Stage] = &[
     // A passing test may have said that it was skipped: that must be seen.
     Stage {
         name: "rust",
-        run: |workspace| {
-            let test = ["test", "--workspace", "--features", "multihead/gpu"];
-            host(workspace, &[&test[..], &["--", "--show-output"]].concat())
-        },
+        run: |workspace| host(workspace, &[&RUST[..], &["--", "--show-output"]].concat()),
     },
     // As users compile it: optimised, without the GPU.
     Stage {
@@ -109,7 +113,31 @@ fn run_command(arguments: Arguments) -> Result<()> {
         .iter()
         .filter(|stage| names.is_empty() || names.iter().any(|name| name == stage.name))
         .collect();
-    run_stages(&Workspace::find()?, &wanted, &mut std::io::stdout())
+    let workspace = Workspace::find()?;
+    let ahead = names.is_empty().then(|| Ahead::compile(&workspace)).transpose()?;
+    let ran = run_stages(&workspace, &wanted, &mut std::io::stdout());
+    drop(ahead);
+    ran
+}
+
+/// A compilation that goes on while set-up waits for the network. What fails of it says so in the stage it is for: cargo
+/// lets others wait for the folder, and begins where it stopped. Ended when dropped.
+struct Ahead(Child);
+
+impl Ahead {
+    fn compile(workspace: &Workspace) -> Result<Self> {
+        let mut cargo = host_cargo(workspace, &[&RUST[..], &["--no-run", "--quiet"]].concat());
+        let cargo = cargo.stdout(Stdio::null()).stderr(Stdio::null());
+        Ok(Self(cargo.spawn().context("cannot start cargo")?))
+    }
+}
+
+impl Drop for Ahead {
+    fn drop(&mut self) {
+        // It may have ended by itself.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
 }
 
 /// Runs the stages up to the first that fails and writes what each took and how it ended.
@@ -154,14 +182,18 @@ fn passed(result: Result<()>) -> Result<Outcome> {
     result.map(|()| Outcome::Passed)
 }
 
-/// A cargo command for this machine.
 fn host(workspace: &Workspace, arguments: &[&str]) -> Result<Outcome> {
+    passed(run(&mut host_cargo(workspace, arguments)))
+}
+
+/// A cargo command for this machine.
+fn host_cargo(workspace: &Workspace, arguments: &[&str]) -> Command {
     let mut cargo = command("cargo");
     cargo.args(arguments).current_dir(&workspace.root);
     cargo.env("MULTIHEAD_PYTHON", python::REFERENCES.interpreter(workspace));
     // A panic says where it was; a long trace of one that a test provokes buries what matters.
     cargo.env("RUST_BACKTRACE", "0");
-    passed(run(&mut cargo))
+    cargo
 }
 
 /// With everything in it, and as the package's modules are built.
