@@ -48,12 +48,13 @@ test('each head off: as many texts right as torch counts, its answers and probab
         without.push({ ...head, ...(await loaded.without(head, (ask) => ask(model.example))) });
       }
       await loaded.free();
-      return { id: model.id, whole, without };
+      return { id: model.id, text: model.example, whole, without };
     });
     return Promise.all(found);
   });
-  for (const { id, whole, without } of asked) {
+  for (const { id, text, whole, without } of asked) {
     const torch = TORCH[id];
+    assert.equal(text, torch?.text, id);
     assert(torch !== undefined, id);
     const expected = [torch.whole, ...torch.without];
     assert.deepEqual(
@@ -70,6 +71,12 @@ test('each head off: as many texts right as torch counts, its answers and probab
       assert(Math.abs(probability - wanted) < 1e-3, `${id} ${place}: ${probability}, not ${wanted}`);
     }
   }
+
+  // What the text says of two of them: "many can go", "hardly a string", "hardly misses any".
+  const rightOf = (/** @type {string} */ id) => TORCH[id]?.without.map(({ right }) => right) ?? [];
+  assert(rightOf('reverse-transformer').filter((right) => right === 40).length >= 10);
+  assert(Math.min(...rightOf('reverse-transformer')) <= 4);
+  assert(Math.min(...rightOf('dates')) >= 36);
 
   // In the table: what is lost and what is new is lit.
   await section.getByRole('combobox', { name: 'Model' }).selectOption('reverse-transformer');

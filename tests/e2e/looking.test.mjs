@@ -161,9 +161,12 @@ test('a model that does not come is said, and another one works', async () => {
 });
 
 test('looks of what was looked into, on a phone as well', async () => {
-  const { page } = await looked();
+  const { page, section } = await looked();
   for (const width of [1280, 390]) {
     await page.setViewportSize({ width, height: 900 });
+    await section.locator('.inspected').evaluate((inspected) => {
+      inspected.scrollIntoView();
+    });
     await lookAt(page, `looking-${width}`);
   }
 });
