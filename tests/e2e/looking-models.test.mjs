@@ -144,13 +144,17 @@ test('dates, by default: all three sublayers, every weight of every head that to
 });
 
 test('letters turned round look at those that they copy, unlabelled', async () => {
-  await look('reverse', 'attention', '“attention” → noitnetta');
+  await look('reverse-additive', 'attention', '“attention” → noitnetta');
   const turned = await numbersOf();
   // The first letter written is the last one read, and so on.
   assert.deepEqual(
     Array.from('noitnetta', (_, query) => largestOf(rowOf(turned.weights, query, turned.keyLen))),
     [8, 7, 6, 5, 4, 3, 2, 1, 0],
   );
+  /** @type {Traced} */
+  const { attention } = fixture('reverse-transformer.json').cases[0];
+  await look('reverse-transformer', 'attention', '“attention” → noitnetta');
+  same(await numbersOf(), attention.cross.flat(3));
 });
 
 test('Khmer: the weights of Keras; hover, steps, files, a phone', async () => {

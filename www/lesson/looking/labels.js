@@ -2,32 +2,24 @@
 
 import { classify, tagTokens, unload, warmup } from '../../../pkg/dist/index.js';
 import { shown } from '../dom.js';
+import { MOODS, sourceOf, THINGS } from '../small-models.js';
 
 /** @typedef {import('../../../pkg/dist/index.js').Attention} Attention */
 /** @typedef {import('../../../pkg/dist/index.js').EncoderCallOptions} EncoderCallOptions */
 /** @typedef {import('./tasks.js').Task} Task */
 /** @typedef {{ said: string, attention: Attention | undefined }} Answer */
 
-/** What transformers writes beside the weights. */
-const FILES = [
-  'config.json',
-  'model.safetensors',
-  'tokenizer.json',
-  'tokenizer_config.json',
-  'special_tokens_map.json',
-];
-
 /**
- * @param {Pick<Task, 'id' | 'name' | 'example' | 'note'>} about Its id is its folder's name.
+ * @param {import('../small-models.js').SmallModel} small @param {string} note
  * @param {(text: string, options: EncoderCallOptions) => Promise<Answer>} ask
  * @returns {Task}
  */
-function labels(about, ask) {
-  const address = (/** @type {string} */ name) => new URL(`../models/${about.id}/${name}`, import.meta.url);
-  const model = { files: Object.fromEntries(FILES.map((name) => [name, address(name)])) };
+function labels(small, note, ask) {
+  const model = sourceOf(small);
   return {
-    ...about,
-    model: about.id,
+    ...small,
+    note,
+    model: small.id,
     positions: { encoder: 'a learned table, added to the vectors' },
     async load(options) {
       // They are so small that a GPU would only wait.
@@ -47,12 +39,8 @@ function labels(about, ask) {
 
 /** Whether a text is for or against something. */
 export const moods = labels(
-  {
-    id: 'moods',
-    name: 'For or against: a small classifier',
-    example: 'The film was not very good.',
-    note: 'An encoder of two layers with two heads each, trained for this lesson on made-up texts: NEGATIVE, NEUTRAL or POSITIVE. Its answer is read off the first token alone, [CLS], to which the layers have to bring everything.',
-  },
+  MOODS,
+  'An encoder of two layers with two heads each, trained for this lesson on made-up texts: NEGATIVE, NEUTRAL or POSITIVE. Its answer is read off the first token alone, [CLS], to which the layers have to bring everything.',
   async (text, options) => {
     const { labels: found, attention } = await classify(text, options);
     return { said: found.map(({ label, score }) => `${label} ${shown(score, 3)}`).join(', '), attention };
@@ -61,12 +49,8 @@ export const moods = labels(
 
 /** Words of some kinds in a text. */
 export const things = labels(
-  {
-    id: 'things',
-    name: 'Find colours, animals, fruit, numbers: a small tagger',
-    example: 'She saw an orange cat and ate an orange.',
-    note: 'An encoder of two layers with two heads each, trained for this lesson on made-up texts: each token gets a label of its own. What an orange is, only the words after it tell.',
-  },
+  THINGS,
+  'An encoder of two layers with two heads each, trained for this lesson on made-up texts: each token gets a label of its own. What an orange is, only the words after it tell.',
   async (text, options) => {
     const { entities, attention } = await tagTokens(text, options);
     const said = entities.map(({ label, text: words, score }) => `${words}: ${label} ${shown(score, 3)}`);

@@ -73,9 +73,3 @@ export function letters(about, model, filling = '⟨end⟩') {
     },
   };
 }
-
-/** The files of a model over letters that came with the lesson. @param {string} name */
-export function filesOf(name) {
-  const of = (/** @type {string} */ file) => new URL(`../models/${name}/${file}`, import.meta.url);
-  return { files: { 'config.json': of('config.json'), 'model.safetensors': of('model.safetensors') } };
-}

@@ -2,8 +2,9 @@
 
 import { configure, Embedder, LanguageModel, Translator } from '../../../pkg/dist/index.js';
 import { chosenDevice } from '../../device.js';
+import { DATES, REVERSE_ADDITIVE, REVERSE_TRANSFORMER, sourceOf } from '../small-models.js';
 import { moods, things } from './labels.js';
-import { filesOf, letters } from './letters.js';
+import { letters } from './letters.js';
 
 configure({ modelBase: new URL('models/', document.baseURI) });
 
@@ -42,25 +43,30 @@ const IN_ORDER = 'none: it reads one after the other';
 export const TASKS = [
   letters(
     {
-      id: 'dates',
-      name: 'Write dates: a small Transformer',
-      model: 'dates',
-      example: 'march 5, 1987',
+      ...DATES,
+      model: DATES.id,
       note: 'Two layers and four heads of each kind, trained for this lesson on dates and nothing else. Nobody labelled which letter belongs to which: in the last cross-attention, see the digits of month, day and year cross to where they are said.',
       positions: { encoder: ADDED, decoder: ADDED, cross: ADDED },
     },
-    filesOf('dates'),
+    sourceOf(DATES),
   ),
   letters(
     {
-      id: 'reverse',
-      name: 'Turn letters round: the attention of 2014',
-      model: 'reverse-additive',
-      example: 'attention',
+      ...REVERSE_ADDITIVE,
+      model: REVERSE_ADDITIVE.id,
       note: 'Two recurrent networks with additive attention between them, trained for this lesson on strings of up to 12 letters. Nobody labelled the diagonal that you see: it is how the task is done.',
       positions: { cross: IN_ORDER },
     },
-    filesOf('reverse-additive'),
+    sourceOf(REVERSE_ADDITIVE),
+  ),
+  letters(
+    {
+      ...REVERSE_TRANSFORMER,
+      model: REVERSE_TRANSFORMER.id,
+      note: 'The same task without recurrence: two layers of four heads of each kind. Below, each of them can be switched off.',
+      positions: { encoder: ADDED, decoder: ADDED, cross: ADDED },
+    },
+    sourceOf(REVERSE_TRANSFORMER),
   ),
   letters(
     {

@@ -2,6 +2,7 @@
 
 import { classify, tagTokens, transliterate, unload } from '../../../pkg/dist/index.js';
 import { withoutHead } from '../numbers/safetensors.js';
+import { addressOf, DATES, MOODS, REVERSE_TRANSFORMER, THINGS } from '../small-models.js';
 
 /** @typedef {import('../../../pkg/dist/index.js').ModelOptions} ModelOptions */
 /** @typedef {{ files: Record<string, Blob> }} Files */
@@ -10,14 +11,16 @@ import { withoutHead } from '../numbers/safetensors.js';
 /** @typedef {{ kind: Kind, layer: number, head: number }} Head */
 /** @typedef {(text: string) => Promise<Answer>} Ask */
 /**
- * @typedef {object} Switchable
- * @property {string} id Its folder's name. @property {string} name @property {string} example
+ * @typedef {object} Facts
  * @property {string} texts What the held-out texts are. @property {number} heads In each attention of each layer.
- * @property {readonly string[]} others Its files besides the weights.
  * @property {Partial<Record<Kind, (layer: number) => string>>} projections The output projection of each attention, by name.
  * @property {(text: string, options: ModelOptions) => Promise<Answer>} ask
  * @property {string} separator Between the parts of an answer, of which two answers are compared.
  */
+/** @typedef {import('../small-models.js').SmallModel & Facts} Switchable */
+
+/** Of each, the file with the weights. */
+const WEIGHTS = 'model.safetensors';
 
 /** All of them have two layers of each kind. */
 export const LAYERS = 2;
@@ -31,7 +34,6 @@ async function write(text, options) {
 
 const letters = {
   heads: 4,
-  others: ['config.json'],
   projections: {
     encoder: (/** @type {number} */ layer) => `encoder.layers.${layer}.self_attn.out_proj.weight`,
     decoder: (/** @type {number} */ layer) => `decoder.layers.${layer}.self_attn.out_proj.weight`,
@@ -43,7 +45,6 @@ const letters = {
 
 const encoder = {
   heads: 2,
-  others: ['config.json', 'tokenizer.json', 'tokenizer_config.json', 'special_tokens_map.json'],
   projections: {
     encoder: (/** @type {number} */ layer) => `bert.encoder.layer.${layer}.attention.output.dense.weight`,
   },
@@ -54,23 +55,17 @@ const encoder = {
 export const SWITCHABLE = [
   {
     ...letters,
-    id: 'reverse-transformer',
-    name: 'Turn letters round: a small Transformer',
-    example: 'attention',
+    ...REVERSE_TRANSFORMER,
     texts: 'random strings of 3 to 12 letters',
   },
   {
     ...letters,
-    id: 'dates',
-    name: 'Write dates: a small Transformer',
-    example: 'march 5, 1987',
+    ...DATES,
     texts: 'dates that the training has not seen',
   },
   {
     ...encoder,
-    id: 'moods',
-    name: 'For or against: a small classifier',
-    example: 'The film was not very good.',
+    ...MOODS,
     texts: 'texts that the training has not seen',
     async ask(text, options) {
       const { labels } = await classify(text, options);
@@ -79,9 +74,7 @@ export const SWITCHABLE = [
   },
   {
     ...encoder,
-    id: 'things',
-    name: 'Find colours, animals, fruit, numbers: a small tagger',
-    example: 'She saw an orange cat and ate an orange.',
+    ...THINGS,
     texts: 'texts that the training has not seen',
     async ask(text, options) {
       const { entities } = await tagTokens(text, options);
@@ -105,7 +98,7 @@ export const headsOf = ({ projections, heads }) =>
 
 /** @param {string} path In the folder of models. */
 async function fetched(path) {
-  const response = await fetch(new URL(`../models/${path}`, import.meta.url));
+  const response = await fetch(addressOf(path));
   if (!response.ok) throw new Error(`${path}: ${response.status}`);
   return response;
 }
@@ -134,11 +127,13 @@ export class Loaded {
 
   /** Fetches its files. @param {Switchable} model */
   static async open(model) {
-    const weights = new Uint8Array(await (await fetched(`${model.id}/model.safetensors`)).arrayBuffer());
+    const weights = new Uint8Array(await (await fetched(`${model.id}/${WEIGHTS}`)).arrayBuffer());
     const others = await Promise.all(
-      model.others.map(
-        async (name) => /** @type {const} */ ([name, await (await fetched(`${model.id}/${name}`)).blob()]),
-      ),
+      model.files
+        .filter((name) => name !== WEIGHTS)
+        .map(
+          async (name) => /** @type {const} */ ([name, await (await fetched(`${model.id}/${name}`)).blob()]),
+        ),
     );
     return new Loaded(model, weights, Object.fromEntries(others));
   }
@@ -167,7 +162,7 @@ export class Loaded {
 
   /** @param {Uint8Array<ArrayBuffer>} weights @returns {Files} */
   #filesWith(weights) {
-    return { files: { ...this.#others, 'model.safetensors': new Blob([weights]) } };
+    return { files: { ...this.#others, [WEIGHTS]: new Blob([weights]) } };
   }
 
   /** They are so small that a GPU would only wait. @param {Files} model @returns {Ask} */
