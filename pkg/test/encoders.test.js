@@ -67,22 +67,22 @@ test('a text has the same bits alone, in a list, and at another place of it', as
   }
 });
 
-test('a thousand texts take no more memory than some', async () => {
+test('three hundred texts take no more memory than a hundred', async () => {
   const many = Array.from(
-    { length: 1000 },
+    { length: 300 },
     (_, place) => `${place}: ${texts[place % texts.length]?.slice(0, 80)}`,
   );
-  await embed(many.slice(0, 300));
+  await embed(many.slice(0, 100));
   const { wasm } = await memoryUsage();
   let told = 0;
   const vectors = await embed(many, {
     onProgress: ({ done, total }) => {
-      assert(done > told && total === 1000);
+      assert(done > told && total === 300);
       told = done;
     },
   });
-  assert.equal(vectors.length, 1000);
-  assert.equal(told, 1000);
+  assert.equal(vectors.length, 300);
+  assert.equal(told, 300);
   assert.equal((await memoryUsage()).wasm, wasm);
 });
 

@@ -151,8 +151,60 @@ test('the entry without GPU code computes on the CPU whatever is asked for', asy
   await close();
 });
 
+/** @type {ReturnType<typeof watched> | undefined} */
+let warm;
+
+/** One page for the next four tests, one after the other: warming up a GPU that is software takes most of their time. */
+function warmed() {
+  warm ??= watched();
+  return warm;
+}
+
+test('GPU bytes are flat over 60 calls and 10 models that come and go', async () => {
+  const { page } = await warmed();
+  const told = await page.evaluate(async (files) => {
+    const options = /** @type {const} */ ({ model: { files }, device: 'webgpu' });
+    const holder = await multihead.Embedder.create(options);
+    const bytes = async () => (await multihead.memoryUsage()).gpu;
+    const texts = ['one', 'two words', 'three words here'];
+    for (let call = 0; call < 3; call++) await holder.embed(texts);
+    const [first, counts] = [await bytes(), await gpu.counts()];
+    for (let call = 0; call < 60; call++) await holder.embed(texts);
+    const [after, later] = [await bytes(), await gpu.counts()];
+    /** @type {number[]} */
+    const loops = [];
+    for (let loop = 0; loop < 10; loop++) {
+      // Pooled otherwise it would be the same model, which is shared.
+      const other = await multihead.Embedder.create({ ...options, threads: 1 + (loop % 2) });
+      await other.embed(texts);
+      other.destroy();
+      await holder.embed(texts);
+      loops.push(await bytes());
+    }
+    const answer = await holder.embed('one');
+    return {
+      first,
+      after,
+      loops,
+      made: later.pipelines - counts.pipelines,
+      devices: later.devices,
+      length: answer.length,
+    };
+  }, FILES);
+  assert.equal(told.after, told.first);
+  assert.equal(told.made, 0);
+  assert.equal(told.devices, 1, 'models share the device');
+  assert(told.length > 0, 'the model that stays still answers');
+  // Rooms that nobody has asked for in a while are given back; none is added.
+  const [early = 0, ...others] = told.loops.slice(2);
+  assert(
+    others.every((bytes) => bytes <= early),
+    told.loops.join(),
+  );
+});
+
 test('an encoder on the GPU: vectors, dispatches, and bytes that stay', async () => {
-  const { page, close } = await watched();
+  const { page } = await warmed();
   const texts = MINILM.odd.filter(({ text }) => text.length < 40).map(({ text }) => text);
   const told = await page.evaluate(async (all) => {
     /** @type {number[]} */
@@ -171,6 +223,7 @@ test('an encoder on the GPU: vectors, dispatches, and bytes that stay', async ()
     const after = await gpu.counts();
     const { gpu: bytes } = await multihead.memoryUsage();
     const { device, deviceReason, precision } = model;
+    model.destroy();
     return {
       vectors: vectors.map((vector) => [...vector]),
       one: one.map((vector) => [...vector]),
@@ -197,14 +250,14 @@ test('an encoder on the GPU: vectors, dispatches, and bytes that stay', async ()
   assert(dispatches > 0 && dispatches <= 60, `${dispatches} dispatches`);
   assert.deepEqual([submits, reads], [1, 1]);
   assert.equal(told.after.pipelines, told.loaded.pipelines, 'no pipeline is made after the warm-up');
-  const [first = 0, bytes] = told.bytes;
-  assert.equal(first, bytes);
+  const [first = 0, bytes = NaN] = told.bytes;
+  // Rooms that the test before has left may be given back.
+  assert(bytes <= first, `${bytes} bytes on the GPU after ${first}`);
   assert(first > 91_000_000 && first < 1.3 * 91_336_289, `${first} bytes on the GPU`);
-  await close();
 });
 
 test('a translation on the GPU is that of the float32 path; eight steps a read', async () => {
-  const { page, close } = await watched();
+  const { page } = await warmed();
   const lines = [
     'The cat sleeps on the warm stones.',
     'He went to the market to buy bread, cheese and some apples for his grandmother.',
@@ -252,89 +305,10 @@ test('a translation on the GPU is that of the float32 path; eight steps a read',
   assert(dispatches <= 30 * steps + 60, `${dispatches} dispatches for ${told.tokens} tokens`);
   assert(reads <= steps / 8 + 1, `${reads} reads for ${told.tokens} tokens`);
   assert.equal(second.pipelines, loaded.pipelines, 'no pipeline is made after the warm-up');
-  await close();
-});
-
-/** A token of it takes seconds where the GPU is software, and a run minutes. */
-const WHOLE = process.env['MULTIHEAD_GPU_WHOLE'] === '1';
-const skip = WHOLE ? false : 'it takes minutes on software; MULTIHEAD_GPU_WHOLE=1 runs it';
-
-test('SmolLM2 on the GPU: dispatches, submits and reads of a token', { skip }, async () => {
-  const { page, close } = await watched();
-  const told = await page.evaluate(async () => {
-    const model = await multihead.LanguageModel.create({ device: 'webgpu', temperature: 0 });
-    const loaded = await gpu.counts();
-    const { text } = await model.complete('Hello', { temperature: 0, maxNewTokens: 8 });
-    const before = await gpu.counts();
-    // One more token is read, and sixteen are written.
-    const { text: more, tokens } = await model.complete(`Hello${text}`, { temperature: 0, maxNewTokens: 16 });
-    return {
-      loaded,
-      before,
-      after: await gpu.counts(),
-      text,
-      more,
-      tokens: tokens.length,
-      device: model.device,
-    };
-  });
-  assert.equal(told.device, 'webgpu');
-  assert.equal(told.tokens, 16);
-  const { dispatches, submits, reads, pipelines, groups } = between(told.before, told.after);
-  assert(dispatches <= 190 * 16 + 30, `${dispatches} dispatches`);
-  assert(submits <= 16 && reads <= 3, `${submits} submits, ${reads} reads`);
-  assert.equal(pipelines, 0);
-  assert.equal(told.after.pipelines, told.loaded.pipelines, 'no pipeline is made after the warm-up');
-  assert(groups < 16, `${groups} bind groups for 16 tokens`);
-  await close();
-});
-
-test('GPU bytes are flat over 200 calls and 20 models that come and go', async () => {
-  const { page, close } = await watched();
-  const told = await page.evaluate(async (files) => {
-    const options = /** @type {const} */ ({ model: { files }, device: 'webgpu' });
-    const holder = await multihead.Embedder.create(options);
-    const bytes = async () => (await multihead.memoryUsage()).gpu;
-    const texts = ['one', 'two words', 'three words here'];
-    for (let call = 0; call < 3; call++) await holder.embed(texts);
-    const [first, counts] = [await bytes(), await gpu.counts()];
-    for (let call = 0; call < 200; call++) await holder.embed(texts);
-    const [after, later] = [await bytes(), await gpu.counts()];
-    /** @type {number[]} */
-    const loops = [];
-    for (let loop = 0; loop < 20; loop++) {
-      // Pooled otherwise it would be the same model, which is shared.
-      const other = await multihead.Embedder.create({ ...options, threads: 1 + (loop % 2) });
-      await other.embed(texts);
-      other.destroy();
-      await holder.embed(texts);
-      loops.push(await bytes());
-    }
-    const answer = await holder.embed('one');
-    return {
-      first,
-      after,
-      loops,
-      made: later.pipelines - counts.pipelines,
-      devices: later.devices,
-      length: answer.length,
-    };
-  }, FILES);
-  assert.equal(told.after, told.first);
-  assert.equal(told.made, 0);
-  assert.equal(told.devices, 1, 'models share the device');
-  assert(told.length > 0, 'the model that stays still answers');
-  // Rooms that nobody has asked for in a while are given back; none is added.
-  const [early = 0, ...others] = told.loops.slice(2);
-  assert(
-    others.every((bytes) => bytes <= early),
-    told.loops.join(),
-  );
-  await close();
 });
 
 test('a device that is lost: the call is asked again on another, then on the CPU', async () => {
-  const { page, close } = await watched();
+  const { page, close } = await warmed();
   const told = await page.evaluate(async (files) => {
     const options = /** @type {const} */ ({ model: { files } });
     const cpu = await multihead.Embedder.create({ ...options, device: 'cpu' });
@@ -376,5 +350,39 @@ test('a GPU that computes wrongly is refused, with its reason', async () => {
   }, FILES);
   assert.equal(told[0], 'cpu');
   assert.match(told[1] ?? '', /the GPU cannot be used: .*computes wrong: .* gave -?\d/);
+  await close();
+});
+
+/** A token of it takes seconds where the GPU is software, and a run minutes. */
+const WHOLE = process.env['MULTIHEAD_GPU_WHOLE'] === '1';
+const skip = WHOLE ? false : 'it takes minutes on software; MULTIHEAD_GPU_WHOLE=1 runs it';
+
+test('SmolLM2 on the GPU: dispatches, submits and reads of a token', { skip }, async () => {
+  const { page, close } = await watched();
+  const told = await page.evaluate(async () => {
+    const model = await multihead.LanguageModel.create({ device: 'webgpu', temperature: 0 });
+    const loaded = await gpu.counts();
+    const { text } = await model.complete('Hello', { temperature: 0, maxNewTokens: 8 });
+    const before = await gpu.counts();
+    // One more token is read, and sixteen are written.
+    const { text: more, tokens } = await model.complete(`Hello${text}`, { temperature: 0, maxNewTokens: 16 });
+    return {
+      loaded,
+      before,
+      after: await gpu.counts(),
+      text,
+      more,
+      tokens: tokens.length,
+      device: model.device,
+    };
+  });
+  assert.equal(told.device, 'webgpu');
+  assert.equal(told.tokens, 16);
+  const { dispatches, submits, reads, pipelines, groups } = between(told.before, told.after);
+  assert(dispatches <= 190 * 16 + 30, `${dispatches} dispatches`);
+  assert(submits <= 16 && reads <= 3, `${submits} submits, ${reads} reads`);
+  assert.equal(pipelines, 0);
+  assert.equal(told.after.pipelines, told.loaded.pipelines, 'no pipeline is made after the warm-up');
+  assert(groups < 16, `${groups} bind groups for 16 tokens`);
   await close();
 });
