@@ -1,4 +1,4 @@
-//! Attention weights of every family on a software GPU, beside other people's (`tests/fixtures/attention`).
+//! Attention weights of every family on a software GPU, beside other people's (`tests/fixtures/attention`, `letters`).
 #![cfg(not(target_arch = "wasm32"))]
 #![allow(clippy::unwrap_used, clippy::panic)] // as in any test
 
@@ -7,7 +7,7 @@ mod support;
 use multihead::formats::gguf::GgufFile;
 use multihead::model::arch;
 use multihead::stack::{BlockWeights, Decoder, Precision, Watch};
-use support::{attention, file, fixture, gpu::device, order};
+use support::{attention, file, fixture, gpu::device, letters_attention, order};
 
 #[test]
 fn attention_weights_are_those_of_other_libraries() {
@@ -15,6 +15,8 @@ fn attention_weights_are_those_of_other_libraries() {
     attention::encoders_agree(&gpu);
     attention::decoders_agree(&gpu);
     attention::translations_agree(&gpu);
+    letters_attention::trained_agree(&gpu);
+    letters_attention::recurrent_agree(&gpu);
 }
 
 #[test]

@@ -6,38 +6,14 @@ mod support;
 
 use multihead::backend::cpu::Cpu;
 use multihead::stack::Precision;
-use multihead::tasks::attention::{AttentionKind, AttentionRequest, AttentionWeights};
+use multihead::tasks::attention::{AttentionKind, AttentionRequest};
 use multihead::tasks::encoding::{Answer, EmbeddingOptions, EncodingModel, LoadOptions};
-use multihead::tasks::transliteration::{
-    self, Candidate, TransliterationModel, TransliterationOptions,
-};
+use multihead::tasks::transliteration::{Candidate, TransliterationModel, TransliterationOptions};
 use pollster::block_on;
 use serde::Deserialize;
-use std::{path::PathBuf, rc::Rc};
-use support::{encoders, fixture, json, root};
-
-/// Weights, from 0 to 1, that torch computed in float32 lie this near to ours.
-const TOLERANCE: f32 = 1e-4;
-
-/// `[layer][head][query][key]`
-type Weights = Vec<Vec<Vec<Vec<f32>>>>;
-
-#[derive(Deserialize, Default)]
-#[serde(default)]
-struct Expected {
-    encoder: Weights,
-    decoder: Weights,
-    cross: Weights,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Pair {
-    source: String,
-    source_ids: Vec<u32>,
-    target_ids: Vec<u32>,
-    attention: Expected,
-}
+use std::rc::Rc;
+use support::letters_attention::{self, Expected, Pair, cases, compare, lesson, load};
+use support::{encoders, fixture, root};
 
 #[derive(Deserialize)]
 struct Text {
@@ -45,61 +21,13 @@ struct Text {
     attention: Option<Expected>,
 }
 
-#[derive(Deserialize)]
-struct Cases<Case> {
-    cases: Vec<Case>,
-}
-
-fn cases<Case: for<'de> Deserialize<'de>>(name: &str) -> Vec<Case> {
-    let content = json(&fixture(&format!("letters/{name}.json")));
-    serde_json::from_value::<Cases<Case>>(content).unwrap().cases
-}
-
-fn folder(name: &str) -> PathBuf {
-    root().join("www/lesson/models").join(name)
-}
-
-fn model(name: &str) -> Rc<TransliterationModel<Cpu>> {
-    let folder = encoders::folder(&folder(name));
-    let options = transliteration::LoadOptions::default();
-    Rc::new(TransliterationModel::load(Cpu::new(), folder, options).unwrap())
-}
-
-fn compare(what: &str, got: &AttentionWeights, want: &Weights) {
-    let count = |weights: &AttentionWeights| [weights.of.layers.len(), weights.of.heads.len()];
-    assert_eq!(count(got), [want.len(), want.first().map_or(0, Vec::len)], "{what}");
-    let flat: Vec<f32> = want.iter().flatten().flatten().flatten().copied().collect();
-    assert_eq!(got.weights.len(), flat.len(), "{what}");
-    for (index, (got, want)) in got.weights.iter().zip(&flat).enumerate() {
-        assert!((got - want).abs() <= TOLERANCE, "{what}, weight {index}: {got}, expected {want}");
-        // What is masked has no weight at all.
-        assert_eq!(*got == 0.0, *want == 0.0, "{what}, weight {index}: {got}, expected {want}");
-    }
-    for row in got.weights.chunks(got.lens[1].max(1)) {
-        let sum: f32 = row.iter().sum();
-        assert!((sum - 1.0).abs() < 1e-5, "{what}: {sum}");
-    }
+fn cpu() -> Cpu {
+    Cpu::new()
 }
 
 #[test]
 fn models_over_letters_look_where_torch_has_them_look() {
-    for (name, kinds) in [
-        ("reverse-fixed", [false, false, false]),
-        ("reverse-additive", [false, false, true]),
-        ("reverse-transformer", [true, true, true]),
-        ("dates", [true, true, true]),
-    ] {
-        let model = model(name);
-        for Pair { source, source_ids, target_ids, attention } in cases(name) {
-            let all = AttentionRequest::default();
-            let got = block_on(model.attention(&source_ids, &target_ids, &all)).unwrap();
-            let want = [attention.encoder, attention.decoder, attention.cross];
-            for ((got, want), is_there) in got.iter().zip(&want).zip(kinds) {
-                assert_eq!(want.is_empty(), !is_there, "{name}");
-                compare(&format!("{name}: {source:?}"), got, want);
-            }
-        }
-    }
+    letters_attention::trained_agree(&cpu());
 }
 
 /// What the search says of every candidate: of those that ended and of those that went on.
@@ -123,7 +51,7 @@ fn found(
 fn every_candidate_comes_with_what_it_looked_at() {
     let all = AttentionRequest::default();
     for (name, text) in [("dates", "may 3rd, 2026"), ("reverse-additive", "attention")] {
-        let model = model(name);
+        let model = lesson(&cpu(), name);
         let (source, candidates) = found(&model, text, Some(&all));
         assert_eq!(candidates.len(), 6);
         for candidate in &candidates {
@@ -148,12 +76,12 @@ fn every_candidate_comes_with_what_it_looked_at() {
             .collect();
         assert_eq!(found(&model, text, None).1, unwatched);
     }
-    assert!(found(&model("dates"), "", Some(&all)).1.is_empty());
+    assert!(found(&lesson(&cpu(), "dates"), "", Some(&all)).1.is_empty());
 }
 
 #[test]
 fn some_kinds_layers_and_heads_are_those_of_all() {
-    let model = model("dates");
+    let model = lesson(&cpu(), "dates");
     let [Pair { source_ids, target_ids, .. }, ..] = &cases("dates")[..] else { panic!() };
     let of = |kinds: &[AttentionKind], layers: &[usize], heads: &[usize]| {
         let (kinds, layers, heads) = (kinds.to_vec(), layers.to_vec(), heads.to_vec());
@@ -177,50 +105,21 @@ fn some_kinds_layers_and_heads_are_those_of_all() {
     assert_eq!((error.code(), error.option()), ("invalid-argument", Some("attention")));
 }
 
-#[derive(Deserialize)]
-struct Steps {
-    word: String,
-    ids: Vec<u32>,
-    attention: Option<Vec<Vec<f32>>>,
-}
-
 /// Of two layers of units only the last looks at the source.
 #[test]
 fn recurrent_decoders_look_after_their_last_layer() {
-    for name in ["gru-additive", "lstm-dot-product"] {
-        let folder = encoders::folder(&fixture("letters").join(name));
-        let options = transliteration::LoadOptions::default();
-        let model = TransliterationModel::<Cpu>::load(Cpu::new(), folder, options).unwrap();
-        let model = Rc::new(model);
-        let steps: Vec<Steps> =
-            serde_json::from_value(json(&fixture("letters/expected.json"))[name].clone()).unwrap();
-        for Steps { word, ids, attention } in steps {
-            let job = model.transliterate(&word, TransliterationOptions::default()).unwrap();
-            let source: Vec<u32> = job.source().iter().map(|symbol| symbol.id).collect();
-            let all = AttentionRequest::default();
-            // One of each step: what is written after the start, and the last is not read.
-            let written: Vec<u32> = ids.iter().skip(1).copied().chain([0]).collect();
-            let [encoder, decoder, cross] =
-                block_on(model.attention(&source, &written, &all)).unwrap();
-            assert!(encoder.weights.is_empty() && decoder.weights.is_empty());
-            assert_eq!((&cross.of.layers[..], &cross.of.heads[..]), (&[1][..], &[0][..]));
-            let want = attention.unwrap();
-            compare(&format!("{name}: {word}"), &cross, &vec![vec![want]]);
-        }
-        let (layers, heads) = (vec![0], Vec::new());
-        let first = AttentionRequest { kinds: vec![AttentionKind::Cross], layers, heads };
-        let error = block_on(model.attention(&[1], &[1], &first)).unwrap_err();
-        assert!(error.to_string().contains("after the last layer, 1, only"), "{error}");
-    }
+    letters_attention::recurrent_agree(&cpu());
+    let model = load(&cpu(), &fixture("letters/gru-additive"));
+    let (layers, heads) = (vec![0], Vec::new());
+    let first = AttentionRequest { kinds: vec![AttentionKind::Cross], layers, heads };
+    let error = block_on(model.attention(&[1], &[1], &first)).unwrap_err();
+    assert!(error.to_string().contains("after the last layer, 1, only"), "{error}");
 }
 
-/// 64 candidates that each take 4 heads of 2 layers of 1000 by 1000 symbols are more than 256 MiB.
+/// 20 candidates that each take 2 heads of 2 layers of 1000 by 1000 symbols are more than 256 MiB.
 #[test]
 fn candidates_are_held_to_the_limit_together() {
-    let folder = encoders::folder(&fixture("letters/transformer-pre"));
-    let options = transliteration::LoadOptions::default();
-    let model = TransliterationModel::<Cpu>::load(Cpu::new(), folder, options).unwrap();
-    let model = Rc::new(model);
+    let model = load(&cpu(), &fixture("letters/transformer-pre"));
     let begun = |beam_size| {
         let options = TransliterationOptions { beam_size, candidates: None };
         let mut job = model.transliterate(&"ab".repeat(500), options).unwrap();
@@ -242,8 +141,8 @@ fn candidates_are_held_to_the_limit_together() {
 fn encoders_look_where_transformers_has_them_look() {
     for name in ["moods", "things"] {
         let options = LoadOptions { precision: Precision::Float32 };
-        let model =
-            EncodingModel::<Cpu>::load(Cpu::new(), encoders::folder(&folder(name)), options);
+        let folder = root().join("www/lesson/models").join(name);
+        let model = EncodingModel::load(cpu(), encoders::folder(&folder), options);
         let model = Rc::new(model.unwrap());
         let mut compared = 0;
         for Text { text, attention } in cases(name) {

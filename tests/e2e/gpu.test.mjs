@@ -154,7 +154,7 @@ test('the entry without GPU code computes on the CPU whatever is asked for', asy
 /** @type {ReturnType<typeof watched> | undefined} */
 let warm;
 
-/** One page for the next four tests, one after the other: warming up a GPU that is software takes most of their time. */
+/** One page for the next five tests, one after the other: warming up a GPU that is software takes most of their time. */
 function warmed() {
   warm ??= watched();
   return warm;
@@ -305,6 +305,46 @@ test('a translation on the GPU is that of the float32 path; eight steps a read',
   assert(dispatches <= 30 * steps + 60, `${dispatches} dispatches for ${told.tokens} tokens`);
   assert(reads <= steps / 8 + 1, `${reads} reads for ${told.tokens} tokens`);
   assert.equal(second.pipelines, loaded.pipelines, 'no pipeline is made after the warm-up');
+});
+
+test('models over letters on the GPU write and look as on the CPU', async () => {
+  const { page } = await warmed();
+  const told = await page.evaluate(async () => {
+    const looks = [];
+    for (const [name, text] of [
+      ['dates', 'may 3rd, 2026'],
+      ['reverse-additive', 'attention'],
+    ]) {
+      const model = new URL(`/lesson/models/${name}/`, location.href).href;
+      for (const device of /** @type {const} */ (['cpu', 'webgpu'])) {
+        const info = await multihead.warmup({ model, device });
+        const options = { model, device, attention: true, candidates: 1 };
+        const { candidates } = await multihead.transliterate(text ?? '', options);
+        const { encoder, decoder, cross } = candidates[0]?.attention ?? {};
+        const weights = [encoder, decoder, cross].map((kind) => [...(kind?.weights ?? [])]);
+        looks.push({ device: info.device, text: candidates[0]?.text, weights });
+      }
+      await multihead.unload(model);
+    }
+    return { looks, left: (await multihead.memoryUsage()).models.map(({ id }) => id) };
+  });
+  assert.deepEqual(
+    told.looks.map(({ device, text }) => [device, text]),
+    [
+      ['cpu', '2026-05-03'],
+      ['webgpu', '2026-05-03'],
+      ['cpu', 'noitnetta'],
+      ['webgpu', 'noitnetta'],
+    ],
+  );
+  for (const [place, { weights }] of told.looks.entries()) {
+    const ofCpu = told.looks[place - (place % 2)]?.weights.flat() ?? [];
+    const own = weights.flat();
+    assert(own.length > 50 && own.length === ofCpu.length);
+    const most = Math.max(...own.map((weight, index) => Math.abs(weight - (ofCpu[index] ?? 1))));
+    assert(most <= 1e-3, `what is looked at: ${most}`);
+  }
+  assert(!told.left.some((id) => /dates|reverse/.test(id)), told.left.join());
 });
 
 test('a device that is lost: the call is asked again on another, then on the CPU', async () => {

@@ -6,6 +6,7 @@ pub mod encoders;
 #[cfg(feature = "gpu")]
 pub mod gpu;
 pub mod letters;
+pub mod letters_attention;
 pub mod order;
 pub mod smollm2;
 #[cfg(feature = "gpu")]
