@@ -21,7 +21,7 @@ pub enum Purpose {
     Build,
     /// Run every test as well: browsers, their drivers, reference metrics.
     Test,
-    /// Run some of them by hand as well.
+    /// Run those of browsers by hand as well, for which no stage of `cargo xtask test` needs anything.
     TestByHand,
 }
 

@@ -63,12 +63,12 @@ const STAGES: &[Stage] = &[
         name: "rust",
         run: |workspace| host(workspace, &[&RUST[..], &["--", "--show-output"]].concat()),
     },
-    // As users compile it: optimised, without the GPU.
+    Stage { name: "rust-cpu", run: rust_cpu },
     Stage {
         name: "whole-models",
         run: |workspace| {
-            let test = ["test", "--profile", "models", "--test", "ops_parity", "--test", "models*"];
-            host(workspace, &[&test[..], &["--", "--show-output"]].concat())
+            let test = ["test", "--profile", "models", "--test", "models*", "--", "--show-output"];
+            host(workspace, &test)
         },
     },
     Stage { name: "fuzz-build", run: fuzz_build },
@@ -120,8 +120,9 @@ fn run_command(arguments: Arguments) -> Result<()> {
     ran
 }
 
-/// A compilation that goes on while set-up waits for the network. What fails of it says so in the stage it is for: cargo
-/// lets others wait for the folder, and begins where it stopped. Ended when dropped.
+/// A compilation that goes on while set-up waits for the network. What fails of it says so in the stage it is for. The first
+/// stage that compiles waits until cargo has ended, which counts as that stage's time. Ended when dropped, but for
+/// the crates that are under way.
 struct Ahead(Child);
 
 impl Ahead {
@@ -209,6 +210,15 @@ fn clippy_wasm(workspace: &Workspace) -> Result<Outcome> {
     Ok(Outcome::Passed)
 }
 
+/// Without the GPU as a device, and optimised as the package is, with the checks of arithmetic that the package is without: every
+/// op on every kind of lanes, which takes long to compile, and what decodes. All else runs in `rust`.
+fn rust_cpu(workspace: &Workspace) -> Result<Outcome> {
+    let tests = ["--test", "ops_parity", "--test", "decoders", "--test", "formats_models"];
+    // Of the same packages as in `rust`, so that what they depend on is compiled already.
+    let workspace_tests = ["test", "--workspace"];
+    host(workspace, &[&workspace_tests[..], &OPTIMISED, &tests, &["--", "--show-output"]].concat())
+}
+
 fn fuzz_build(workspace: &Workspace) -> Result<Outcome> {
     if !workspace.root.join("fuzz/Cargo.toml").is_file() {
         return Ok(Outcome::Skipped("there is no fuzz/"));
@@ -216,7 +226,8 @@ fn fuzz_build(workspace: &Workspace) -> Result<Outcome> {
     host(workspace, &["build", "--manifest-path", "fuzz/Cargo.toml", "--bins"])
 }
 
-/// `tests/web_gpu.rs` on the adapters that browsers give; it says so if there is none. Firefox takes a tenth of a second to
+/// `tests/web_gpu.rs` on the adapters that browsers give; it says so if there is none. Of the runs of each op one in eight takes
+/// place, as all of them do natively (`tests/ops_gpu.rs`). Firefox takes a tenth of a second to
 /// read back, so it runs the models, and not every op two thousand times.
 fn wasm_gpu(workspace: &Workspace) -> Result<Outcome> {
     let gpu = ["--features", "gpu"];
@@ -240,7 +251,7 @@ fn browser(workspace: &Workspace, driver: &str, tests: &str, features: &[&str]) 
 /// Without debug information, which is most of a module, and takes wasm-bindgen longer than the tests take.
 const WASM_PROFILE: [&str; 2] = ["--config", "profile.test.debug=false"];
 
-/// As thoroughly as the package's modules are. Where a software GPU computes, that would take long to compile only.
+/// As the package's modules are. Where a software GPU computes, that would take long to compile only.
 const OPTIMISED: [&str; 2] = ["--config", "profile.test.package.multihead.opt-level=3"];
 
 /// `cargo test` of wasm tests by their file's name; where they run is for the caller to say.
