@@ -7,6 +7,8 @@ use super::{
     Activation, ActivationQuant, HeadArgs, LinearPart, Multiplier, NormKind, NormSource, Ops, Pick,
     Residual, RotaryPairs, RotarySource, TableSource, Wanted, Weights,
 };
+#[cfg(feature = "recurrent")]
+use super::{Cell, RecurrentSource, Score, recurrent};
 use super::{activation, choose, linear, norm, rotary};
 use crate::backend::cpu::blocks::BlockType;
 use crate::backend::gpu::{Gpu, Storage, Tensor};
@@ -45,6 +47,8 @@ impl Gpu {
         test.attention()?;
         test.positions()?;
         test.choice()?;
+        #[cfg(feature = "recurrent")]
+        test.letters()?;
         test.compare().await
     }
 }
@@ -194,6 +198,38 @@ impl SelfTest {
         Ok(())
     }
 
+    /// What models over letters have: a layer of units in both directions, additive scores, and a context beside its query.
+    #[cfg(feature = "recurrent")]
+    fn letters(&mut self) -> Result<()> {
+        const DIM: usize = 16;
+        const STEPS: usize = 5;
+        let directions =
+            [13, 14].map(|seed| (values(3 * DIM * DIM, seed), values(3 * DIM, seed + 2))).to_vec();
+        let source = RecurrentSource { cell: Cell::Gru, hidden_size: DIM, directions };
+        let segments =
+            [AttentionSegment { query_rows: 0..STEPS, kv: 0, kv_rows: 0..STEPS, past_len: 0 }];
+        let (x, mut remembered) = (values(STEPS * 6 * DIM, 17), values(2 * DIM, 18));
+        let layer = self.gpu.recurrent(source.clone())?;
+        let (input, mut state) = (self.upload(6 * DIM, &x), self.upload(2 * DIM, &remembered));
+        let read = [self.gpu.recur(&input, &layer, &segments, &mut state)];
+        let want = recurrent::reference(&source, &x, &segments, &mut remembered);
+        self.expect("a recurrent layer", read[0].storage(), want.clone());
+        // The states of one direction are keys, of the other values.
+        let (score, q) = ((values(DIM, 19), DIM), (values(STEPS * DIM, 20), DIM));
+        let (weights, queries) = (self.upload(DIM, &score.0), self.upload(DIM, &q.0));
+        let args = looking(&queries, &read, &segments, DIM, Score::Additive(&weights));
+        let context = self.gpu.attention(&args)?.0;
+        let got = self.gpu.beside(&queries, &context);
+        let kv = [(want, 2 * DIM)];
+        let args =
+            looking::<_, (Vec<f32>, usize)>(&q, &kv, &segments, DIM, Score::Additive(&score));
+        let context = attention::reference(&args, |(values, columns)| (values, *columns)).0;
+        let rows = q.0.chunks(DIM).zip(context.chunks(DIM));
+        let want = rows.flat_map(|(q, context)| [q, context].concat()).collect();
+        self.expect("additive attention", got.storage(), want);
+        Ok(())
+    }
+
     async fn compare(&self) -> Result<()> {
         let mut words = Vec::new();
         self.gpu.read_words(&self.results, self.used, &mut words).await?;
@@ -239,6 +275,33 @@ fn causal<'a, T, C>(
         score_cap: None,
         relative: None,
         mask: Mask::Causal,
+        weights_of: &[],
+    }
+}
+
+/// One head, without a mask.
+#[cfg(feature = "recurrent")]
+fn looking<'a, T, C>(
+    q: &'a T,
+    kv: &'a [T],
+    segments: &'a [AttentionSegment],
+    head_dim: usize,
+    score: Score<'a, T>,
+) -> AttentionArgs<'a, T, C> {
+    AttentionArgs {
+        q: View { tensor: q, column: 0 },
+        kv: KeysValues::Tensors(kv),
+        k_column: 0,
+        v_column: head_dim,
+        segments,
+        num_heads: 1,
+        num_kv_heads: 1,
+        head_dim,
+        score,
+        scale: 1.0,
+        score_cap: None,
+        relative: None,
+        mask: Mask::None,
         weights_of: &[],
     }
 }
