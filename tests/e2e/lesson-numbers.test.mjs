@@ -24,6 +24,7 @@ import {
   WIDTHS,
 } from '../../www/lesson/numbers/saturation.js';
 import { curves, MODELS } from '../../www/lesson/numbers/reversal.js';
+import { loss } from '../../www/lesson/numbers/switched.js';
 import { visible, weightsUnder } from '../../www/lesson/numbers/visible.js';
 
 /** @param {number} value @param {number} expected @param {number} [within] */
@@ -211,6 +212,11 @@ test('a head switched off: its columns of the projection are 0, everything else 
   assert.equal(lit('abcd', 'acd'), 'acd');
   assert.equal(lit('abcd', 'xbcdy'), '[x]bcd[y]');
   assert.equal(lit('', 'ab'), '[a][b]');
+
+  // One text is lost and another gained: as many are right, and yet one was lost, of the two.
+  assert.deepEqual(loss([true, true, false], [true, false, true]), { right: 2, lost: 1, share: 0.5 });
+  assert.deepEqual(loss([true, false], [true, true]), { right: 2, lost: 0, share: 0 });
+  assert.deepEqual(loss([false], [true]), { right: 1, lost: 0, share: 0 });
 });
 
 test('cost: twice the text is four times the comparisons, twice the memory, twice the recurrent steps', () => {

@@ -23,6 +23,8 @@ test('each head off: as many texts right as torch counts, its answers and probab
   const [heads, answers] = [section.locator('.wide table').first(), section.locator('.worked')];
   for (const [id, { texts, whole, without }] of Object.entries(TORCH)) {
     await section.getByRole('combobox', { name: 'Model' }).selectOption(id);
+    await section.getByText(`Asks ${texts} `).waitFor();
+    assert.equal(await heads.locator('[aria-pressed=true]').count(), 0);
     await section.getByRole('button', { name: 'Count for every head' }).click();
     const spared = without.filter(({ right }) => right >= whole.right).length;
     await section
@@ -85,6 +87,10 @@ test('each head off: as many texts right as torch counts, its answers and probab
   await answers.getByText('noitnettta').waitFor();
   assert.deepEqual(await answers.locator('mark').allTextContents(), ['t']);
   assert.match((await answers.textContent()) ?? '', /All heads onnoitnetta0\.9999.*The answer changes/s);
+  // Pressed again, it is on.
+  await page.keyboard.press('Enter');
+  await answers.getByText('Choose a head above').waitFor();
+  assert.equal(await heads.locator('[aria-pressed=true]').count(), 0);
   // The keys go on from there: the next head.
   await page.keyboard.press('Tab');
   await page.keyboard.press('Enter');
@@ -99,6 +105,79 @@ test('each head off: as many texts right as torch counts, its answers and probab
     await section.scrollIntoViewIfNeeded();
     await lookAt(page, `switching-${width}`);
   }
+  assert.deepEqual(problems, []);
+  await close();
+});
+
+test('another choice ends a count, and its model is freed, even one that was loading; asking ends nothing, and keys keep their place', async () => {
+  const { page, problems, close } = await open();
+  await page.goto(`${server().origin}/#attention-switching`);
+  const section = page.locator('#attention-switching');
+  const choose = (/** @type {string} */ id) =>
+    section.getByRole('combobox', { name: 'Model' }).selectOption(id);
+  const counting = section.getByRole('button', { name: 'Count for every head' });
+  const answers = section.locator('.worked');
+  /** Models in memory, once nothing is being freed any more. */
+  const alone = async () => {
+    const path = '/pkg/dist/index.js';
+    await page.waitForFunction(
+      async (from) => {
+        /** @type {typeof import('../../pkg/dist/index.js')} */
+        const { memoryUsage } = await import(from);
+        return (await memoryUsage()).models.length === 1;
+      },
+      path,
+      { timeout: 60_000 },
+    );
+  };
+
+  // Its files are still on the way when two others are chosen, the second of them once more the same.
+  await choose('moods');
+  await page.evaluate(() => {
+    const { fetch } = globalThis;
+    /** @type {Promise<void>} */
+    const held = new Promise((resolve) => {
+      globalThis.letGo = resolve;
+    });
+    globalThis.fetch = async (...asked) => {
+      await held;
+      return fetch(...asked);
+    };
+  });
+  await counting.click();
+  await section.getByText('Loading the model').waitFor();
+  await choose('things');
+  await choose('moods');
+  await page.evaluate(() => {
+    globalThis.letGo();
+  });
+  await section.getByRole('button', { name: 'Ask' }).click();
+  await answers.getByText('Choose a head above').waitFor();
+  await alone();
+
+  // And in the middle of a count.
+  await choose('reverse-transformer');
+  await counting.click();
+  await section.getByRole('button', { name: /layer 1, head 2: 40 of 40/ }).waitFor();
+  await choose('moods');
+  await choose('reverse-transformer');
+  await section.getByRole('button', { name: 'Ask' }).click();
+  await answers.getByText('noitnetta').waitFor();
+  await alone();
+  assert.equal(await section.getByRole('button', { name: / right without it$/ }).count(), 0);
+
+  // A head is switched off by keys while they are counted.
+  await counting.click();
+  await section.getByRole('button', { name: /^Switch off Encoder, layer 1, head 1: / }).waitFor();
+  await section.getByRole('button', { name: 'Switch off Cross-attention, layer 1, head 2' }).focus();
+  await page.keyboard.press('Enter');
+  await answers.getByText('noitnettta').waitFor();
+  await section.getByText(/^40 of 40 right with all heads on\. \d+ of 24 heads/).waitFor();
+  assert.match(
+    await page.evaluate(() => document.activeElement?.getAttribute('aria-label') ?? ''),
+    /^Switch off Cross-attention, layer 1, head 2: 3 of 40/,
+  );
+  await alone();
   assert.deepEqual(problems, []);
   await close();
 });

@@ -1,5 +1,6 @@
 // The lesson: its text, and what fills its figures.
 
+import { fetched } from './fetched.js';
 import { looking } from './looking/looking.js';
 import { bottleneck } from './pictures/bottleneck.js';
 import { families } from './pictures/families.js';
@@ -55,9 +56,7 @@ export async function openLesson(panel) {
 
 /** @param {string} name */
 async function textOf(name) {
-  const response = await fetch(new URL(name, import.meta.url));
-  if (!response.ok) throw new Error(`${name}: ${response.status}`);
-  return response.text();
+  return (await fetched(new URL(name, import.meta.url))).text();
 }
 
 /** @param {string} name Of a style sheet. @returns {Promise<void>} */
@@ -70,7 +69,7 @@ function styled(name) {
       resolve();
     });
     link.addEventListener('error', () => {
-      reject(new Error(`${name} did not come`));
+      reject(new Error(`${name} could not be fetched; load the page again`));
     });
     document.head.append(link);
   });

@@ -1,16 +1,17 @@
 // Three models that turn strings round: where the fixed vector gives up, and where all of them do.
 
 import { choice, make, shown, slider, table } from '../dom.js';
+import { fetched } from '../fetched.js';
 import { lineChart } from '../line-chart.js';
 import { curves } from '../numbers/reversal.js';
+import { addressOf } from '../small-models.js';
 
 /** The same colours as in the chart: not those of the lines before. */
 const COLOURS = ['line-4', 'line-3', 'line-1'];
 
 /** @param {HTMLElement} stage */
 export async function reversing(stage) {
-  const response = await fetch(new URL('../models/reversal-accuracy.json', import.meta.url));
-  if (!response.ok) throw new Error(`reversal-accuracy.json: ${response.status}`);
+  const response = await fetched(addressOf('reversal-accuracy.json'));
   const accuracy = /** @type {import('../numbers/reversal.js').Accuracy} */ (await response.json());
   const { lengths, trainedLengths, trials } = accuracy;
   const result = make('div', { class: 'worked' });

@@ -1,6 +1,7 @@
 // Small models whose files the page alters: a head is switched off in the bytes, and what comes of it is a model like any other.
 
 import { classify, tagTokens, transliterate, unload } from '../../../pkg/dist/index.js';
+import { fetched } from '../fetched.js';
 import { withoutHead } from '../numbers/safetensors.js';
 import { addressOf, DATES, MOODS, REVERSE_TRANSFORMER, THINGS } from '../small-models.js';
 
@@ -96,16 +97,9 @@ export const headsOf = ({ projections, heads }) =>
     })),
   );
 
-/** @param {string} path In the folder of models. */
-async function fetched(path) {
-  const response = await fetch(addressOf(path));
-  if (!response.ok) throw new Error(`${path}: ${response.status}`);
-  return response;
-}
-
 /** Texts with what is right, of each model. */
 export async function heldOut() {
-  const response = await fetched('held-out.json');
+  const response = await fetched(addressOf('held-out.json'));
   return /** @type {Record<string, [text: string, right: string][]>} */ (await response.json());
 }
 
@@ -127,12 +121,13 @@ export class Loaded {
 
   /** Fetches its files. @param {Switchable} model */
   static async open(model) {
-    const weights = new Uint8Array(await (await fetched(`${model.id}/${WEIGHTS}`)).arrayBuffer());
+    const weights = new Uint8Array(await (await fetched(addressOf(`${model.id}/${WEIGHTS}`))).arrayBuffer());
     const others = await Promise.all(
       model.files
         .filter((name) => name !== WEIGHTS)
         .map(
-          async (name) => /** @type {const} */ ([name, await (await fetched(`${model.id}/${name}`)).blob()]),
+          async (name) =>
+            /** @type {const} */ ([name, await (await fetched(addressOf(`${model.id}/${name}`))).blob()]),
         ),
     );
     return new Loaded(model, weights, Object.fromEntries(others));
