@@ -29,6 +29,8 @@ declare global {
   var seenLengths: number[];
   /** What a watched worker asks of its GPU, and how to lose it after so many submits. */
   var gpu: { counts(): Promise<GpuCounts>; loseAfter(submits: number): void };
+  /** Weights that were looked at last, while anything holds them. */
+  var looked: WeakRef<Float32Array>;
   /** Ends the wait of what a test holds back. */
   var letGo: () => void;
   /** When something was typed last, by the page's clock. */

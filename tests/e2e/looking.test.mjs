@@ -96,6 +96,9 @@ test('the guided head stands first; another can be chosen; a cell and a token li
   assert.match((await title.textContent()) ?? '', /^Layer 2, head 2:/);
   await page.keyboard.press('ArrowLeft');
   assert.match((await title.textContent()) ?? '', /^Layer 2, head 1:.*trained on word alignments/);
+  // A row ends at its edge.
+  await page.keyboard.press('ArrowLeft');
+  assert.match((await title.textContent()) ?? '', /^Layer 2, head 1:/);
 
   await section.getByRole('radio', { name: 'Encoder: self-attention' }).check();
   // Places away: 1, 1, and half of 2.
@@ -158,6 +161,55 @@ test('a model that does not come is said, and another one works', async () => {
   await model.selectOption('told');
   await section.getByRole('button', { name: 'Look' }).click();
   await section.getByText('“red house” → casa').waitFor();
+});
+
+test('what is said of a model that was chosen before does not overtake what is said of the next one', async () => {
+  const { page, section } = await looked();
+  const model = section.getByRole('combobox', { name: 'Model' });
+  await model.selectOption('listed');
+  await section.getByText(/ MB, .*“Look” loads it/).waitFor();
+  await model.selectOption('told');
+  await page.evaluate(async () => {
+    const path = '/pkg/dist/index.js';
+    /** @type {typeof import('../../pkg/dist/index.js')} */
+    const { models } = await import(path);
+    const list = models.list.bind(models);
+    /** @type {Promise<void>} */
+    const held = new Promise((resolve) => {
+      globalThis.letGo = resolve;
+    });
+    models.list = async () => {
+      models.list = list;
+      await held;
+      return list();
+    };
+  });
+  await model.selectOption('listed');
+  await model.selectOption('told');
+  await section.getByText('Ready', { exact: true }).waitFor();
+  await page.evaluate(async () => {
+    globalThis.letGo();
+    await new Promise((resolve) => {
+      setTimeout(resolve, 500);
+    });
+  });
+  assert.equal(await section.getByText('Ready', { exact: true }).count(), 1);
+});
+
+test('weights are let go of with the choice of another model', async () => {
+  const { page, section } = await looked();
+  await section.getByRole('button', { name: /^Layer 1, head 2/ }).click();
+  await section.getByRole('combobox', { name: 'Model' }).selectOption('broken');
+  const devtools = await page.context().newCDPSession(page);
+  await devtools.send('HeapProfiler.enable');
+  // What was under the pointer, or was painted last, is held a moment longer.
+  await page.mouse.move(0, 0);
+  for (let left = 50; left > 0; left--) {
+    await devtools.send('HeapProfiler.collectGarbage');
+    if (await page.evaluate(() => globalThis.looked.deref() === undefined)) return;
+    await page.waitForTimeout(100);
+  }
+  assert.fail('the weights are still held');
 });
 
 test('looks of what was looked into, on a phone as well', async () => {

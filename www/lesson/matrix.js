@@ -32,6 +32,9 @@ const placeOf = (part, count) => Math.min(Math.max(Math.floor(part * count), 0),
 
 const always = () => true;
 
+/** @type {Content} */
+const NOTHING = { rows: 1, columns: 1, value: () => 0, tell: () => '' };
+
 export class Matrix {
   /** What is put into the page. */
   element;
@@ -40,7 +43,7 @@ export class Matrix {
   #columns = make('div', { class: 'column-names', 'aria-hidden': 'true' });
   #readout = make('p', { class: 'readout', 'aria-live': 'polite' });
   /** @type {Content} */
-  #content = { rows: 1, columns: 1, value: () => 0, tell: () => '' };
+  #content = NOTHING;
   /** @type {[number, number] | undefined} */
   #at;
   #pointed;
@@ -68,6 +71,12 @@ export class Matrix {
       this.redraw();
     }).observe(this.#canvas);
     shownOnes.add(new WeakRef(this));
+  }
+
+  /** Shows nothing, and lets go of what it has shown. */
+  clear() {
+    this.#at = undefined;
+    this.show(NOTHING);
   }
 
   /** @param {Content} content */

@@ -9,12 +9,6 @@ import { figuresOf, headOf } from '../numbers/attention.js';
 const SIZE = 48;
 /** Layers down and heads to the right. @type {Readonly<Record<string, readonly [number, number]>>} */
 const ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
-/** Colours change with the device's: what is shown is painted again. @type {() => void} */
-let repaint = () => undefined;
-matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => {
-  repaint();
-});
-
 /** Of the weights that are painted. */
 const FAINTEST = 0.01;
 
@@ -22,6 +16,7 @@ const FAINTEST = 0.01;
  * @param {AttentionWeights} attention @param {boolean} isOneText Whether queries and keys are of one text, so that they have distances.
  * @param {(layer: number, head: number) => string} mark What is known of a head; empty for nothing.
  * @param {(layer: number, head: number) => void} chosen Places in the lists.
+ * @returns {{ element: HTMLElement, repaint: () => void }} `repaint`: for new colours; it holds all weights.
  */
 export function headsGrid(attention, isOneText, mark, chosen) {
   const { layers, heads, queryLen, keyLen } = attention;
@@ -40,7 +35,10 @@ export function headsGrid(attention, isOneText, mark, chosen) {
     const at = all.findIndex((button) => button === event.target);
     if (at < 0 || move === undefined) return;
     event.preventDefault();
-    const next = all[at + move[0] * heads.length + move[1]];
+    const [row, column] = [Math.floor(at / heads.length) + move[0], (at % heads.length) + move[1]];
+    // A row ends at its edges.
+    if (column < 0 || column >= heads.length) return;
+    const next = all[row * heads.length + column];
     next?.focus();
     next?.click();
   });
@@ -83,12 +81,12 @@ export function headsGrid(attention, isOneText, mark, chosen) {
     grid.append(row);
   }
   grid.append(keys);
-  repaint = () => {
+  const repaint = () => {
     for (const picture of pictures) picture();
   };
   // Colours are known once it is in the page.
   requestAnimationFrame(repaint);
-  return grid;
+  return { element: grid, repaint };
 }
 
 /** @param {HTMLElement} grid @param {Element} pressed */

@@ -43,9 +43,23 @@ export class Inspector {
   #facts = make('p', { class: 'quiet' });
   /** @type {{ task: Task, text: string, seen: Seen, kind: Kind, attention: AttentionWeights, layer: number, head: number, step: number } | undefined} */
   #state;
+  /** Paints the small pictures of the heads again. @type {(() => void) | undefined} */
+  #repaint;
 
+  constructor() {
+    // Colours change with the device's.
+    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => {
+      this.#repaint?.();
+    });
+  }
+
+  /** Shows nothing, and lets go of the weights: they may be tens of megabytes. */
   clear() {
-    this.#state = undefined;
+    [this.#state, this.#repaint] = [undefined, undefined];
+    this.#matrix.clear();
+    this.#links.clear();
+    // What stays would hold all that it was put beside.
+    for (const kept of [this.#title, this.#facts, this.#links.element, this.#matrix.element]) kept.remove();
     this.element.replaceChildren();
   }
 
@@ -77,7 +91,7 @@ export class Inspector {
     const [layer, head] = [kind === 'cross' ? last : 0, 0];
     const state = { task, text, seen, kind, attention, layer, head, step: queryLen - 1 };
     this.#state = state;
-    const grid = headsGrid(
+    const { element: grid, repaint } = headsGrid(
       attention,
       kind !== 'cross',
       (ofLayer, ofHead) => (isGuided(task, kind, attention, ofLayer, ofHead) ? 'trained on alignments' : ''),
@@ -86,6 +100,7 @@ export class Inspector {
         this.#draw();
       },
     );
+    this.#repaint = repaint;
     pressHead(grid, layer, head);
     const isDecoding = kind !== 'encoder';
     const steps = slider(

@@ -23,9 +23,9 @@ function labels(small, note, ask) {
     positions: { encoder: 'a learned table, added to the vectors' },
     async load(options) {
       // They are so small that a GPU would only wait.
-      const call = { ...options, device: /** @type {const} */ ('cpu'), model };
+      const call = { device: /** @type {const} */ ('cpu'), model };
       return {
-        info: await warmup(call),
+        info: await warmup({ ...options, ...call }),
         async look(text, signal) {
           const { said, attention } = await ask(text, { ...call, signal, attention: true });
           if (attention === undefined) throw new Error('There is nothing in this text to read');

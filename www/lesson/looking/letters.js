@@ -53,9 +53,9 @@ export function letters(about, model, filling = '⟨end⟩') {
     ...about,
     async load(options) {
       // They are so small that a GPU would only wait.
-      const call = { ...options, device: /** @type {const} */ ('cpu'), model };
+      const call = { device: /** @type {const} */ ('cpu'), model };
       return {
-        info: await warmup(call),
+        info: await warmup({ ...options, ...call }),
         async look(text, signal) {
           const { candidates } = await transliterate(text, {
             ...call,

@@ -49,6 +49,12 @@ export class Links {
     );
   }
 
+  /** Shows nothing, and lets go of the weights. */
+  clear() {
+    this.#shown = undefined;
+    for (const part of [this.#keys, this.#queries, this.#lines]) part.replaceChildren();
+  }
+
   /**
    * @param {Float32Array} head @param {number} keyLen @param {number | undefined} query The one whose lines are shown; else those of all.
    * @param {number} upTo The last query that is there yet.

@@ -4,6 +4,7 @@ import { onDevice, whereItRuns } from '../../device.js';
 import { element, megabytes } from '../../elements.js';
 import { keepAll } from '../../offline.js';
 import { make, newId } from '../dom.js';
+import { turns } from '../turns.js';
 import { Inspector } from './inspector.js';
 import { giveUp, modelOf, TASKS } from './tasks.js';
 
@@ -34,18 +35,17 @@ export function looking(stage) {
   stage.append(form, status, note, inspector.element);
 
   const task = () => TASKS.find(({ id }) => id === select.value) ?? TASKS[0];
-  /** Counts the looks: only the newest may write to the page. */
-  let newest = 0;
+  const turn = turns();
   let superseded = new AbortController();
 
   const choose = () => {
     const one = task();
-    newest++;
+    const isOver = turn();
     superseded.abort();
     field.value = one?.example ?? '';
     note.textContent = one?.note ?? '';
     inspector.clear();
-    void say(one, status);
+    void say(one, status, isOver);
   };
   const look = async () => {
     const one = task();
@@ -55,25 +55,27 @@ export function looking(stage) {
       status.textContent = `Too long to look at: at most ${LONGEST} characters, ${text.length} found`;
       return;
     }
-    const own = ++newest;
+    const isOver = turn();
     superseded.abort();
     superseded = new AbortController();
     const { signal } = superseded;
     status.textContent = 'Looking for the model';
     try {
       const { info, look: lookAt } = await modelOf(one, (loaded) => {
-        if (own === newest)
+        if (!isOver())
           status.textContent =
             loaded === 1 ? 'Preparing the model' : `Loading the model: ${Math.floor(loaded * 100)} %`;
       });
       keepAll();
+      if (isOver()) return;
+      status.textContent = 'Asking the model';
       const seen = await lookAt(text, signal);
-      if (own !== newest) return;
+      if (isOver()) return;
       status.textContent = `“${text}” → ${seen.said}`;
       element('attention-engine', HTMLElement).textContent = whereItRuns(info);
       inspector.show(one, text, seen);
     } catch (thrown) {
-      if (own === newest) status.textContent = thrown instanceof Error ? thrown.message : String(thrown);
+      if (!isOver()) status.textContent = thrown instanceof Error ? thrown.message : String(thrown);
     }
   };
   select.addEventListener('change', () => {
@@ -97,13 +99,13 @@ export function looking(stage) {
   choose();
 }
 
-/** What a look would cost. @param {Task | undefined} task @param {HTMLElement} status */
-async function say(task, status) {
+/** What a look would cost. @param {Task | undefined} task @param {HTMLElement} status @param {() => boolean} isOver */
+async function say(task, status, isOver) {
   status.textContent = 'Ready';
   try {
     const { models } = await import('../../../pkg/dist/index.js');
     const info = (await models.list()).find(({ id }) => id === task?.model);
-    if (info === undefined || status.textContent !== 'Ready') return;
+    if (info === undefined || isOver()) return;
     status.textContent = `${megabytes(info.bytes)} MB, ${info.cached ? 'kept on this device' : 'to download once'}: “Look” loads it`;
   } catch {
     // What is wrong with the index will be said when the model is asked for.
