@@ -8,8 +8,9 @@ import { fileURLToPath } from 'node:url';
 import { entropy, largestOf, mix, softmax, spread } from '../../www/lesson/numbers/arithmetic.js';
 import { differing } from '../../www/lesson/numbers/differing.js';
 import { keptBytes, layerCosts, perWord, steps } from '../../www/lesson/numbers/counts.js';
+import { decades } from '../../www/lesson/numbers/decades.js';
 import { COSINES, TABLE } from '../../www/lesson/numbers/learned.js';
-import { counted, LENGTHS, textOf, times } from '../../www/lesson/numbers/measure.js';
+import { counted, LENGTHS, RUNS, textOf, timeOf, times } from '../../www/lesson/numbers/measure.js';
 import { lookUp } from '../../www/lesson/numbers/one-head.js';
 import { comparison, outputs, SENTENCE, swapped } from '../../www/lesson/numbers/order.js';
 import { frequencies, rotary, shifted, sinusoidal } from '../../www/lesson/numbers/positions.js';
@@ -241,6 +242,25 @@ test('measured: texts have the tokens that they are said to have, ratios are tho
   assert.deepEqual(counted(16), { work: 6 * 2 * 256 * 384, kept: 6 * 2 * 4 * 384 * 16, steps: 16 });
   assert.deepEqual(counted(32), { work: 4 * 6 * 2 * 256 * 384, kept: 2 * 6 * 2 * 4 * 384 * 16, steps: 32 });
   assert.deepEqual([times(9, undefined), times(9, 4)], ['', '× 2.3']);
+  const lesson = readFileSync(new URL('../../www/lesson/lesson.html', import.meta.url), 'utf8');
+  assert.match(lesson, /the shortest of five runs/);
+  assert.equal(RUNS, 5);
+});
+
+test('measured: a run shorter than a step of the clock has a time, and a time below a millisecond a place on the chart', async () => {
+  // Each run takes 3 ms; the clock moves by 16 ms: six runs until it does.
+  let [runs, passed] = [0, 0];
+  const work = async () => {
+    runs++;
+    passed += 3;
+  };
+  assert.equal(await timeOf(work, () => 16 * Math.floor(passed / 16)), 16 / 6);
+  assert.equal(runs, 6);
+  assert.equal(await timeOf(work, () => passed), 3);
+
+  assert.deepEqual(decades([1, 512, 134_217_728]), { bottom: 1, top: 1e9, ticks: [1, 1e3, 1e6, 1e9] });
+  assert.deepEqual(decades([0.02, 90]), { bottom: 0.01, top: 100, ticks: [0.01, 1] });
+  assert.deepEqual(decades([0, 1]), { bottom: 1, top: 10, ticks: [1] });
 });
 
 test('masks: each is what its name says, rows sum to 1, and what is hidden is exactly 0', () => {

@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { test } from 'node:test';
+import { afterEach, test } from 'node:test';
 import { largestOf } from '../../www/lesson/numbers/arithmetic.js';
 import { headOf, rowOf } from '../../www/lesson/numbers/attention.js';
 import { demo } from './demo.mjs';
@@ -26,11 +26,24 @@ let section;
 /** One visitor for all tests. */
 async function arrive() {
   if (isThere) return;
-  isThere = true;
   visit = await open();
   await visit.page.goto(`${server().origin}/#attention-looking`);
   section = visit.page.locator('#attention-looking');
+  isThere = true;
 }
+
+afterEach(() => {
+  if (isThere) assert.deepEqual(visit.problems.splice(0), []);
+});
+
+/** Models in memory. */
+const held = () =>
+  visit.page.evaluate(async () => {
+    const path = '/pkg/dist/index.js';
+    /** @type {typeof import('../../pkg/dist/index.js')} */
+    const { memoryUsage } = await import(path);
+    return (await memoryUsage()).models.map(({ id }) => id);
+  });
 
 /** @param {string} id Of the task. @param {string} text @param {string | RegExp} said What the page says then. */
 async function look(id, text, said) {
@@ -223,14 +236,16 @@ test('an encoder: twelve heads in six layers; measured, its weights take four by
   assert.equal(queryLen, keyLen);
   assert.deepEqual([queryTokens[0]?.text, queryTokens.at(-1)?.text], ['[CLS]', '[SEP]']);
 
-  // Of all models that were looked into, this one alone is in memory.
-  const held = await visit.page.evaluate(async () => {
-    const path = '/pkg/dist/index.js';
-    /** @type {typeof import('../../pkg/dist/index.js')} */
-    const { memoryUsage } = await import(path);
-    return (await memoryUsage()).models.map(({ id }) => id);
-  });
-  assert.deepEqual(held, ['all-minilm-l6-v2']);
+  // Of all models that were looked into, this one alone is in memory, beside the one whose heads are switched off.
+  assert.deepEqual(await held(), ['all-minilm-l6-v2']);
+  const switched = visit.page.locator('#attention-switching');
+  for (const id of ['moods', 'dates']) {
+    await switched.getByRole('combobox', { name: 'Model' }).selectOption(id);
+    await switched.getByRole('button', { name: 'Switch off Encoder, layer 1, head 2' }).click();
+    await switched.getByText(/^The answer (stays|changes)/).waitFor();
+  }
+  // Of files, the id is their names: here those of the second.
+  assert.deepEqual(await held(), ['all-minilm-l6-v2', 'config.json+model.safetensors']);
 
   const measured = visit.page.locator('#attention-measured');
   await measured.getByRole('button', { name: 'Measure' }).click();
@@ -246,10 +261,11 @@ test('an encoder: twelve heads in six layers; measured, its weights take four by
   for (const [tokens = NaN, work, kept, steps] of numbers.slice(5)) {
     assert.deepEqual([work, kept, steps], [6 * 2 * 384 * tokens ** 2, 6 * 2 * 4 * 384 * tokens, tokens]);
   }
+  // Whoever pressed it by keys can do so again.
+  assert.equal(await visit.page.evaluate(() => document.activeElement?.textContent), 'Measure');
   // All on one chart, which a phone has room for.
   assert.equal(await measured.locator('.chart .line').count(), 5);
   await visit.page.setViewportSize({ width: 390, height: 844 });
   await measured.scrollIntoViewIfNeeded();
   await lookAt(visit.page, 'measured-390');
-  assert.deepEqual(visit.problems, []);
 });

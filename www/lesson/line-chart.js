@@ -1,6 +1,7 @@
 // Lines over lengths, on logarithmic or plain axes.
 
 import { draw } from './dom.js';
+import { decades } from './numbers/decades.js';
 
 /** @typedef {{ name: string, points: readonly { x: number, y: number }[], class?: string }} Series */
 
@@ -10,7 +11,7 @@ const [WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM] = [420, 270, 46, 22, 12, 34];
 /** Of tens: as digits, or as 10 with an exponent. @param {number} value */
 function power(value) {
   const exponent = Math.round(Math.log10(value));
-  if (exponent < 3) return String(10 ** exponent);
+  if (exponent < 3) return String(exponent < 0 ? 1 / 10 ** -exponent : 10 ** exponent);
   return `10${String(exponent).replaceAll(/\d/gu, (digit) => '⁰¹²³⁴⁵⁶⁷⁸⁹'[Number(digit)] ?? '')}`;
 }
 
@@ -23,16 +24,17 @@ function power(value) {
 export function lineChart({ label, series, x: unit, mark, share = false, trained }) {
   const all = series.flatMap(({ points }) => points);
   const [low, high] = [Math.min(...all.map(({ x }) => x)), Math.max(...all.map(({ x }) => x))];
-  const top = share ? 1 : 10 ** Math.ceil(Math.log10(Math.max(...all.map(({ y }) => y))));
+  const { bottom, top, ticks } = share
+    ? { bottom: 0, top: 1, ticks: [0, 0.25, 0.5, 0.75, 1] }
+    : decades(all.map(({ y }) => y));
   const scaled = share ? (/** @type {number} */ value) => value : Math.log10;
-  const bottom = share ? 0 : 1;
   const right = (/** @type {number} */ x) =>
     LEFT + ((scaled(x) - scaled(low)) / (scaled(high) - scaled(low))) * (WIDTH - LEFT - RIGHT);
   const down = (/** @type {number} */ y) =>
     HEIGHT -
     BOTTOM -
-    ((scaled(y) - scaled(bottom)) / (scaled(top) - scaled(bottom))) * (HEIGHT - TOP - BOTTOM);
-  const ticks = share ? [0, 0.25, 0.5, 0.75, 1] : decades(top);
+    ((scaled(Math.max(y, bottom)) - scaled(bottom)) / (scaled(top) - scaled(bottom))) *
+      (HEIGHT - TOP - BOTTOM);
   const lengths = share
     ? steps(low, high, 4)
     : (series[0]?.points.map(({ x }) => x).filter((_, place, { length }) => length < 7 || place % 3 === 0) ??
@@ -72,10 +74,6 @@ export function lineChart({ label, series, x: unit, mark, share = false, trained
     ),
   );
 }
-
-/** Every third power of ten. @param {number} top */
-const decades = (top) =>
-  Array.from({ length: Math.floor(Math.log10(top) / 3) + 1 }, (_, place) => 1000 ** place);
 
 /** @param {number} low @param {number} high @param {number} by */
 const steps = (low, high, by) =>

@@ -27,3 +27,19 @@ export const textOf = (length) => Array.from({ length: length - 2 }, () => 'the'
 
 /** How many times as much as before. @param {number} value @param {number | undefined} before */
 export const times = (value, before) => (before === undefined ? '' : `× ${(value / before).toFixed(1)}`);
+
+/** Runs of which the shortest counts: whatever else the device does only takes longer. */
+export const RUNS = 5;
+
+/**
+ * Milliseconds of a run; it is run again until the clock moves, which in some browsers it does in steps longer than a run.
+ * @param {() => Promise<unknown>} work @param {() => number} [now] Milliseconds.
+ */
+export async function timeOf(work, now = () => performance.now()) {
+  const start = now();
+  for (let runs = 1; ; runs++) {
+    await work();
+    const passed = now() - start;
+    if (passed > 0) return passed / runs;
+  }
+}

@@ -4,12 +4,9 @@ import { configure, Embedder } from '../../../pkg/dist/index.js';
 import { chosenDevice, whereItRuns } from '../../device.js';
 import { grouped, make, shown, table } from '../dom.js';
 import { lineChart } from '../line-chart.js';
-import { counted, LENGTHS, textOf, times } from '../numbers/measure.js';
+import { counted, LENGTHS, RUNS, textOf, timeOf, times } from '../numbers/measure.js';
 
 configure({ modelBase: new URL('models/', document.baseURI) });
-
-/** Runs of which the shortest counts: whatever else the device does only takes longer. */
-const RUNS = 5;
 
 /** @typedef {{ length: number, milliseconds: number, bytes: number }} Measured */
 
@@ -23,14 +20,19 @@ export function measuring(stage) {
   );
   const result = make('div', { class: 'worked' });
   stage.append(make('div', { class: 'measure' }, button, status), result);
+  let isMeasuring = false;
   button.addEventListener('click', () => {
-    button.disabled = true;
+    // A button that is disabled would lose the keys.
+    if (isMeasuring) return;
+    isMeasuring = true;
+    button.setAttribute('aria-disabled', 'true');
     measure(status, result)
       .catch((/** @type {unknown} */ thrown) => {
         status.textContent = thrown instanceof Error ? thrown.message : String(thrown);
       })
       .finally(() => {
-        button.disabled = false;
+        isMeasuring = false;
+        button.removeAttribute('aria-disabled');
       });
   });
 }
@@ -60,9 +62,7 @@ async function measure(status, result) {
       const bytes = seen?.attention?.encoder?.weights.byteLength ?? 0;
       let milliseconds = Infinity;
       for (let run = 0; run < RUNS; run++) {
-        const start = performance.now();
-        await embedder.embed(text);
-        milliseconds = Math.min(milliseconds, performance.now() - start);
+        milliseconds = Math.min(milliseconds, await timeOf(() => embedder.embed(text)));
       }
       rows.push({ length, milliseconds, bytes });
     }
@@ -90,7 +90,7 @@ function show(result, rows) {
   }));
   const measurements = rows.map(({ length, milliseconds, bytes }, place) => [
     String(length),
-    shown(milliseconds, 1),
+    shown(milliseconds, milliseconds < 1 ? 3 : 1),
     times(milliseconds, rows[place - 1]?.milliseconds),
     grouped(bytes),
     times(bytes, rows[place - 1]?.bytes),
