@@ -25,6 +25,7 @@ test('each head off: as many texts right as torch counts, its answers and probab
     await section.getByRole('combobox', { name: 'Model' }).selectOption(id);
     await section.getByText(`Asks ${texts} `).waitFor();
     assert.equal(await heads.locator('[aria-pressed=true]').count(), 0);
+    assert.deepEqual(new Set(await heads.locator('td').allTextContents()), new Set(['on']));
     await section.getByRole('button', { name: 'Count for every head' }).click();
     const spared = without.filter(({ right }) => right >= whole.right).length;
     await section
@@ -87,6 +88,7 @@ test('each head off: as many texts right as torch counts, its answers and probab
   await answers.getByText('noitnettta').waitFor();
   assert.deepEqual(await answers.locator('mark').allTextContents(), ['t']);
   assert.match((await answers.textContent()) ?? '', /All heads onnoitnetta0\.9999.*The answer changes/s);
+  assert.equal(await heads.locator('[aria-pressed=true]').count(), 1);
   // Pressed again, it is on.
   await page.keyboard.press('Enter');
   await answers.getByText('Choose a head above').waitFor();
@@ -148,10 +150,10 @@ test('another choice ends a count, and its model is freed, even one that was loa
   await section.getByText('Loading the model').waitFor();
   await choose('things');
   await choose('moods');
+  await section.getByRole('button', { name: 'Ask' }).click();
   await page.evaluate(() => {
     globalThis.letGo();
   });
-  await section.getByRole('button', { name: 'Ask' }).click();
   await answers.getByText('Choose a head above').waitFor();
   await alone();
 

@@ -5,6 +5,7 @@ import { headsOf } from './models.js';
 
 /** @typedef {import('./models.js').Head} Head */
 /** @typedef {import('./models.js').Switchable} Switchable */
+/** @typedef {{ right: number, of: number, share: number }} Counted Texts right without a head, of all; and the share lost, from 0 to 1. */
 
 const KINDS = { encoder: 'Encoder', decoder: 'Decoder', cross: 'Cross-attention' };
 
@@ -20,6 +21,8 @@ export class HeadTable {
   #heads;
   #buttons;
   #cells;
+  /** By place. @type {Counted[]} */
+  #counted = [];
 
   /** @param {Switchable} model @param {(place: number) => void} chosen A head was pressed, by its place in `headsOf`. */
   constructor(model, chosen) {
@@ -38,34 +41,37 @@ export class HeadTable {
     const names = Array.from({ length: model.heads }, (_, head) => `Head ${head + 1}`);
     this.element = table('Heads to switch off', ['', ...names], rows);
     this.press(undefined);
-    this.clear();
   }
 
   /** @param {number | undefined} off The place of the head that is off, if one is. */
   press(off) {
-    for (const [place, button] of this.#buttons.entries())
+    for (const [place, button] of this.#buttons.entries()) {
       button.setAttribute('aria-pressed', String(place === off));
+      this.#write(place);
+    }
   }
 
   /** Nothing is counted any more. */
   clear() {
-    for (const place of this.#cells.keys()) this.#write(place, 'off', '', 0);
+    this.#counted = [];
+    for (const place of this.#buttons.keys()) this.#write(place);
   }
 
-  /**
-   * What is counted of a head.
-   * @param {number} place @param {number} right Texts answered rightly without it. @param {number} of As many as were asked. @param {number} share Of the texts lost, from 0 to 1.
-   */
-  mark(place, right, of, share) {
-    this.#write(place, String(right), `: ${right} of ${of} right without it`, share);
+  /** What is counted of a head. @param {number} place @param {Counted} counted */
+  mark(place, counted) {
+    this.#counted[place] = counted;
+    this.#write(place);
   }
 
-  /** @param {number} place @param {string} words @param {string} said To those who do not see. @param {number} share */
-  #write(place, words, said, share) {
+  /** @param {number} place */
+  #write(place) {
     const [head, button, cell] = [this.#heads[place], this.#buttons[place], this.#cells[place]];
     if (head === undefined || button === undefined || cell === undefined) return;
-    button.textContent = words;
+    const counted = this.#counted[place];
+    const state = button.ariaPressed === 'true' ? 'off' : 'on';
+    button.textContent = counted === undefined ? state : String(counted.right);
+    const said = counted === undefined ? '' : `: ${counted.right} of ${counted.of} right without it`;
     button.setAttribute('aria-label', `Switch off ${nameOf(head)}${said}`);
-    weigh(cell, share);
+    weigh(cell, counted?.share ?? 0);
   }
 }

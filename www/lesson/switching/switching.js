@@ -127,7 +127,7 @@ export async function switching(stage) {
         const without = await loaded.without(head, (askWithout) => rightOf(askWithout, pairs));
         if (isOver()) return;
         const { right, lost, share } = loss(whole, without);
-        table.mark(place, right, pairs.length, share);
+        table.mark(place, { right, of: pairs.length, share });
         if (lost === 0) spared++;
       }
       counting.textContent = '';
