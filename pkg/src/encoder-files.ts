@@ -1,6 +1,9 @@
 // Which of the files that are there make an encoder: a folder as transformers and sentence-transformers write it.
 
+import { isRecord } from './catalogue.js';
 import { MultiheadError } from './errors.js';
+import { ofLetters } from './kinds.js';
+import type { SourceFile } from './sources.js';
 
 /** Files beside the weights, those that every encoder has first. */
 export const BESIDE = [
@@ -47,9 +50,13 @@ interface Named {
 
 /**
  * The encoder's files among `files`, by their paths in its folder. An error names at once all that is missing, and says
- * how to come by it.
+ * how to come by it; where `isOverLetters` says that they are a model's over letters, also what takes that.
  */
-export function encoderFiles<File extends Named>(id: string, files: readonly File[]): File[] {
+export function encoderFiles<File extends Named>(
+  id: string,
+  files: readonly File[],
+  isOverLetters = ofLetters(files),
+): File[] {
   const there = inFolder(files);
   const chosen = new Map<string, File>();
   for (const [path, file] of there) {
@@ -60,7 +67,7 @@ export function encoderFiles<File extends Named>(id: string, files: readonly Fil
     ...weightsOf(there, chosen),
     ...modulesWithout(there),
   ];
-  if (missing.length > 0) throw lacking(id, missing, [...there.keys()]);
+  if (missing.length > 0) throw lacking(id, missing, [...there.keys()], isOverLetters);
   return [...chosen].map(([name, file]) => (file.name === name ? file : { ...file, name }));
 }
 
@@ -89,14 +96,20 @@ export function hasTokenizer(files: readonly Named[]): boolean {
   return files.some(({ name }) => /(^|[/\\])tokenizer\.json$/.test(name));
 }
 
-/** Whether the files look like a model over letters: those that it has, and nothing of a tokenizer. */
-export function seemsOfLetters(files: readonly Named[]): boolean {
-  const there = inFolder(files);
-  return there.has('config.json') && !hasTokenizer(files) && ![...there.keys()].some(isOtherTokenizer);
+/** Whether the content of a config.json is that of a model over letters. */
+export function isOfLetters(config: unknown): boolean {
+  return isRecord(config) && config['model_type'] === 'multihead-letters';
 }
 
-function isOtherTokenizer(path: string): boolean {
-  return OTHER_TOKENIZER.test(path);
+/** Whether it is a model over letters, as its config.json says; undefined where that is not here yet, or cannot be read. */
+export async function knownOverLetters(files: readonly SourceFile[]): Promise<boolean | undefined> {
+  const origin = inFolder(files).get('config.json')?.origin;
+  if (!(origin instanceof Blob)) return undefined;
+  try {
+    return isOfLetters(JSON.parse(await origin.text()));
+  } catch {
+    return undefined;
+  }
 }
 
 function isBeside(path: string): boolean {
@@ -172,7 +185,12 @@ function modulesWithout(there: ReadonlyMap<string, Named>): string[] {
 }
 
 /** The error that says what is missing, what is there instead, and how to convert it. */
-function lacking(id: string, missing: readonly string[], there: readonly string[]): MultiheadError {
+function lacking(
+  id: string,
+  missing: readonly string[],
+  there: readonly string[],
+  isOverLetters: boolean,
+): MultiheadError {
   const repository = /^[\w.-]+\/[\w.-]+/.exec(id)?.[0] ?? 'the folder or name of the model';
   const advice: string[] = [];
   const isWeightless = missing.some((name) => endsInWeights(name) && !name.includes('/'));
@@ -188,8 +206,8 @@ function lacking(id: string, missing: readonly string[], there: readonly string[
     );
   }
   if (missing.includes('tokenizer.json')) {
-    const vocabulary = there.filter(isOtherTokenizer);
-    if (seemsOfLetters(there.map((name) => ({ name })))) {
+    const vocabulary = there.filter((name) => OTHER_TOKENIZER.test(name));
+    if (isOverLetters) {
       advice.push('A model over letters, which has no tokenizer, is for transliterate()');
     }
     const instead = vocabulary.length === 0 ? '' : `, not from ${names(vocabulary)}`;

@@ -118,7 +118,7 @@ function looked({ attention }: { attention?: Attention }): ArrayBuffer[] {
   return buffersOf(attention);
 }
 
-/** Whether the files are a model's over letters: encoders have a tokenizer. */
+/** Whether the files, as the page has chosen them, are a model's over letters: an encoder comes with its tokenizer. */
 export function isOfLetters(files: object): boolean {
   return 'config.json' in files && !('tokenizer.json' in files);
 }

@@ -5,7 +5,15 @@ import * as cache from './cache.js';
 import { isRecord } from './catalogue.js';
 import { resolved } from './configure.js';
 import { download } from './download.js';
-import { BESIDE, encoderFiles, INSTEAD, lettersFiles, SHARDS, WEIGHTS } from './encoder-files.js';
+import {
+  BESIDE,
+  encoderFiles,
+  INSTEAD,
+  isOfLetters,
+  lettersFiles,
+  SHARDS,
+  WEIGHTS,
+} from './encoder-files.js';
 import { MultiheadError, reasonOf } from './errors.js';
 import { probe } from './probe.js';
 import type { FoundModel, SourceFile } from './sources.js';
@@ -49,19 +57,13 @@ async function look(place: URL, id: string): Promise<SourceFile[] | undefined> {
     if (there.has(SHARDS)) await ask(place, shardsOf(await json(place, SHARDS)), there, { all: true });
   }
   if (there.has('modules.json')) await ask(place, modulesOf(await json(place, 'modules.json')), there);
-  if (!there.has(TOKENIZER) && there.has(WEIGHTS) && (await isOfLetters(place))) {
+  if (!there.has(TOKENIZER) && there.has(WEIGHTS) && isOfLetters(await json(place, 'config.json'))) {
     return lettersFiles(id === '' ? place.href : id, [...there.values()]);
   }
   if (!there.has(TOKENIZER) || !(there.has(WEIGHTS) || there.has(SHARDS))) {
     await ask(place, INSTEAD, there);
   }
-  return encoderFiles(id === '' ? place.href : id, [...there.values()]);
-}
-
-/** Whether the folder holds a model over letters, which needs no tokenizer. */
-async function isOfLetters(place: URL): Promise<boolean> {
-  const config = await json(place, 'config.json');
-  return isRecord(config) && config['model_type'] === 'multihead-letters';
+  return encoderFiles(id === '' ? place.href : id, [...there.values()], false);
 }
 
 /** Adds the files that there are; with `all`, those that are not are an error that names them; `packed` ones are gzip files. */

@@ -21,6 +21,9 @@ type Vector = Float32Array<ArrayBuffer>;
 /** Texts that go to the worker in one request: what it holds of a list, and what comes back, stays small. */
 const TOGETHER = 256;
 
+/** Bytes that the attention weights of a call's texts may take, as in src/tasks/attention.rs. */
+const MOST_WEIGHTS = 256 * 2 ** 20;
+
 /** What each task is called by, and what a model has that can do it. */
 const TASKS: Readonly<Record<EncoderTask, readonly [call: string, head: string]>> = {
   embed: ['embed()', 'vectors'],
@@ -131,7 +134,10 @@ export function textOrTexts(input: unknown): { texts: string[]; isList: boolean 
   return { texts: [input], isList };
 }
 
-/** Embeds the texts, some at a time; `take` gets the answers in order. */
+/**
+ * Embeds the texts, some at a time; `take` gets the answers in order. With `attention` one at a time, so that the worker holds
+ * the weights of one text; 'out-of-memory' once those of the texts so far are more than a call's may be.
+ */
 export async function embedAll(
   shared: SharedModel,
   texts: readonly string[],
@@ -141,9 +147,10 @@ export async function embedAll(
   report: ((done: number, total: number) => void) | undefined,
   take: (part: Vectors) => void,
 ): Promise<void> {
-  // An error says which of all texts is too long, and the limit of attention is that of all texts together.
-  const isWhole = options.tooLong === 'error' || attention !== undefined;
-  const together = isWhole ? texts.length : TOGETHER;
+  // An error says which of all texts is too long.
+  const most = options.tooLong === 'error' ? texts.length : TOGETHER;
+  const together = attention === undefined ? most : 1;
+  let bytes = 0;
   for (let start = 0; start < texts.length; start += together) {
     const some = texts.slice(start, start + together);
     let told = 0;
@@ -153,16 +160,33 @@ export async function embedAll(
       report?.(start + done, texts.length);
     };
     // A worker that died meanwhile is another one.
-    const part = await shared.asked(signal, ({ engine, number }) =>
+    const asked = shared.asked(signal, ({ engine, number }) =>
       engine.request(
         'embed',
         { model: number, texts: some, options, detail, attention },
         { signal, progress },
       ),
     );
+    const part = await (some.length < texts.length ? asked.catch(ofList(start)) : asked);
+    for (const { encoder } of part.attention ?? []) bytes += encoder?.weights.byteLength ?? 0;
+    if (bytes > MOST_WEIGHTS) {
+      throw new MultiheadError(
+        `attention: takes ${bytes} bytes for the first ${start + 1} texts. Ask for fewer layers or heads, or of less text`,
+        { code: 'out-of-memory', option: 'attention' },
+      );
+    }
     take(part);
     progress(some.length);
   }
+}
+
+/** Has an error that a single text is too long say which of the list it is. */
+function ofList(place: number): (thrown: unknown) => never {
+  return (thrown) => {
+    if (!(thrown instanceof MultiheadError) || thrown.option !== 'tooLong') throw thrown;
+    const message = thrown.message.replace('the text has', `text ${place} of the list (counted from 0) has`);
+    throw new MultiheadError(message, { code: thrown.code, option: thrown.option });
+  };
 }
 
 /** The vectors apart: whoever keeps one, or sends it elsewhere, does not keep the others with it. */

@@ -3,11 +3,11 @@
 import { abortable } from './abort.js';
 import { attentionOf } from './attention.js';
 import { checkTask, embedAll, Encoder, factsOf, onlyOf, textOrTexts, vectorsOf } from './encoder.js';
-import { encoderFiles, hasTokenizer, lettersFiles, seemsOfLetters } from './encoder-files.js';
+import { encoderFiles, hasTokenizer, knownOverLetters, lettersFiles } from './encoder-files.js';
 import { BEAM, beamOf, CREATE, EMBED, HEAD, headOf, poolingOf, reporting, TAG } from './encoder-options.js';
 import { invalid, MultiheadError } from './errors.js';
 import { find } from './find.js';
-import { kindOf, notFor } from './kinds.js';
+import { kindOf, notFor, ofLetters } from './kinds.js';
 import { availabilityOf } from './loader.js';
 import { checkModelOptions, checkText, read } from './options.js';
 import { monitored } from './progress.js';
@@ -47,22 +47,26 @@ async function findLetters(model: ModelSource): Promise<FoundModel> {
 }
 
 /** The model with the files of a model over letters only; one of another kind is an error that says so. */
-function asLetters(found: FoundModel): FoundModel {
+async function asLetters(found: FoundModel): Promise<FoundModel> {
   const { id, files } = found;
-  if (kindOf(files) !== 'encoder' || hasTokenizer(files)) throw notFor(id, files, 'transliterates nothing');
+  const cannot = 'transliterates nothing';
+  if (kindOf(files) !== 'encoder' || hasTokenizer(files)) throw notFor(id, files, cannot);
+  // An encoder, whose tokenizer is missing.
+  if ((await knownOverLetters(files)) === false) throw notFor(id, [{ name: 'tokenizer.json' }], cannot);
   return { ...found, files: lettersFiles(id, files) };
 }
 
-/** The model with the files of what it is: an encoder, which has a tokenizer, or a model over letters. */
-export function asWhole(found: FoundModel): FoundModel {
-  return seemsOfLetters(found.files) ? asLetters(found) : asEncoder(found);
+/** The model with the files of what it is: an encoder or a model over letters. */
+export async function asWhole(found: FoundModel): Promise<FoundModel> {
+  const isOverLetters = (await knownOverLetters(found.files)) ?? ofLetters(found.files);
+  return isOverLetters ? asLetters(found) : asEncoder(found);
 }
 
 /** The model with an encoder's files only; one of another kind is an error that says so. */
-export function asEncoder(found: FoundModel): FoundModel {
+async function asEncoder(found: FoundModel): Promise<FoundModel> {
   const { id, files } = found;
   if (kindOf(files) !== 'encoder') throw notFor(id, files, 'no encoder');
-  return { ...found, files: encoderFiles(id, files) };
+  return { ...found, files: encoderFiles(id, files, await knownOverLetters(files)) };
 }
 
 /** Whether the model is there, and whether its files are here already. */
@@ -93,7 +97,7 @@ export async function open(options: EmbedOptions): Promise<Encoder> {
 
 /** Loads an encoder, or a model over letters, and keeps it. */
 export async function warmed(options: ModelOptions, found: FoundModel): Promise<LoadedInfo> {
-  const { shared, running } = await used(options, () => Promise.resolve(asWhole(found)));
+  const { shared, running } = await used(options, () => asWhole(found));
   shared.kept = true;
   shared.release();
   return running.info;

@@ -35,20 +35,25 @@ const NAMES: Readonly<Record<ModelKind | 'letters', readonly [name: string, uses
   letters: ['a model over letters', 'transliterate()'],
 };
 
-/** What the model of these files is called, and what uses it: encoders have a tokenizer, models over letters have none. */
+/** What the model of these files is called, and what uses it. */
 export function namesOf(files: readonly Named[]): readonly [name: string, uses: string] {
-  const kind = kindOf(files);
-  const isOfLetters = kind === 'encoder' && !files.some(({ name }) => name.endsWith('tokenizer.json'));
-  return NAMES[isOfLetters ? 'letters' : kind];
+  return NAMES[ofLetters(files) ? 'letters' : kindOf(files)];
 }
 
-/** Names that files of encoders have, and of other kinds have not. */
-const ENCODER = /(^|\/)(config\.json|tokenizer\.json|[^/]*\.safetensors)$/i;
+/** Whether the names are those of a model over letters: two files, and an encoder has more. Its config.json knows better. */
+export function ofLetters(files: readonly Named[]): boolean {
+  return (
+    files.length === 2 && files.every(({ name }) => /(^|\/)(config\.json|model\.safetensors)$/i.test(name))
+  );
+}
 
 /** What the names of its files say of a model. */
 export function kindOf(files: readonly Named[]): ModelKind {
   if (files.some(({ name }) => isGguf(name))) return 'text';
-  return files.some(({ name }) => ENCODER.test(name)) ? 'encoder' : 'translation';
+  // Names that files of encoders have, and of other kinds have not.
+  return files.some(({ name }) => /(^|\/)(config\.json|tokenizer\.json|[^/]*\.safetensors)$/i.test(name))
+    ? 'encoder'
+    : 'translation';
 }
 
 /** The one file of a language model. */
@@ -70,8 +75,7 @@ function textRoles<File extends Named>(id: string, files: readonly File[]): { mo
 
 /** A model of another kind than the call's, which it `cannot`; it says what uses it. */
 export function notFor(id: string, files: readonly Named[], cannot: string): MultiheadError {
-  const [name, uses] = namesOf(files);
-  return wrongKind(`${id} is ${name}, and ${cannot}. Use ${uses}`);
+  return wrongKind(`${id} is ${namesOf(files).join(`, and ${cannot}. Use `)}`);
 }
 
 /** A model of another kind than the call's. */

@@ -156,6 +156,35 @@ test('the limit holds for all texts of a call', async () => {
   embedder.destroy();
 });
 
+test('of a list one text after the other is looked into', async () => {
+  const embedder = await Embedder.create({ tooLong: 'error' });
+  const stop = new AbortController();
+  /** @type {number[]} */
+  const told = [];
+  const texts = Array.from({ length: 20 }, () => 'a river');
+  const aborted = embedder.embedDetailed(texts, {
+    attention: { layers: [0], heads: [0] },
+    signal: stop.signal,
+    onProgress: ({ done, total }) => {
+      told.push(done);
+      assert.equal(total, 20);
+      if (done === 2) stop.abort();
+    },
+  });
+  await assert.rejects(aborted, { name: 'AbortError' });
+  assert.deepEqual(told, [1, 2]);
+  const long = 'river '.repeat(300);
+  const attention = { layers: [0], heads: [0] };
+  await assert.rejects(embedder.embedDetailed(['a', long], { attention }), (error) => {
+    assert(error instanceof MultiheadError);
+    assert.deepEqual([error.code, error.option], ['invalid-argument', 'tooLong']);
+    assert.match(error.message, /text 1 of the list \(counted from 0\) has 302 tokens/);
+    return true;
+  });
+  await assert.rejects(embedder.embedDetailed([long], { attention }), /the text has 302 tokens/);
+  embedder.destroy();
+});
+
 test('what an encoder does not have is said', async () => {
   const embedder = await Embedder.create({ model: new URL('bert-embed/', SMALL) });
   /** @type {[import('multihead').AttentionRequest, RegExp][]} */

@@ -445,6 +445,38 @@ test('who reads the output may go: the work is done all the same', async () => {
   assertServable('en-pt', 'pt-en');
 });
 
+test('a model over letters is added by the address of its folder, and is not quantised', async () => {
+  const dates = new URL('../../www/lesson/models/dates/', import.meta.url);
+  const added = await run('models', 'add', dates.href, folder);
+  assert.deepEqual([added.code, added.err], [0, '']);
+  const index = JSON.parse(readFileSync(join(folder, 'index.json'), 'utf8'));
+  const [{ id, tasks, base, files }, ...others] = index.models;
+  assert.deepEqual([id, tasks, base, others], ['dates', ['transliteration'], 'dates/', []]);
+  const told = Object.fromEntries(
+    files.map((/** @type {{ name: string, bytes: number, sha256: string }} */ { name, bytes, sha256 }) => [
+      name,
+      [bytes, sha256],
+    ]),
+  );
+  const names = ['config.json', 'model.safetensors'];
+  const expected = names.map((name) => {
+    const content = readFileSync(new URL(name, dates));
+    assert.deepEqual(readFileSync(join(folder, id, name)), content);
+    return [name, [content.length, hash(content)]];
+  });
+  assert.deepEqual(told, Object.fromEntries(expected));
+  assert.deepEqual(readdirSync(join(folder, id)).toSorted(), ['LICENCE.txt', ...names]);
+  assert.equal((await run('models', 'verify', folder)).code, 0);
+
+  for (const args of [[dates.href], ['dates', '--from', folder]]) {
+    const [model = '', ...from] = args;
+    const { code, err } = await run('models', 'add', model, `${folder}-int8`, ...from, '--int8');
+    assert.equal(code, 1);
+    assert.match(err, /dates is a model over letters: --int8 quantises encoders only.*model-unsupported/);
+    assert.throws(() => readdirSync(`${folder}-int8`));
+  }
+});
+
 test('an unknown id names those there are', async () => {
   const { code, err } = await run('models', 'add', 'en-xx', folder, '--from', 'source');
   assert.equal(code, 1);

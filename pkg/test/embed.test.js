@@ -15,6 +15,7 @@ import {
   MultiheadError,
   tagTokens,
   translate,
+  transliterate,
   unload,
   warmup,
 } from 'multihead';
@@ -243,6 +244,32 @@ test('a model without the head says what it can do', async () => {
   await assert.rejects(tagTokens('x', { model: bare }), /ForTokenClassification/);
   await assert.rejects(fillMask('x', { model: bare }), /ForMaskedLM/);
   assert.equal((await embed('abc', { model: bare }))[0], 3, 'the next call works');
+});
+
+test('an encoder without its tokenizer is one all the same', async () => {
+  const { 'tokenizer.json': _, ...others } = FILES;
+  const files = { ...others, 'config.json': file('{ "model_type": "bert" }') };
+  /** @param {Promise<unknown>} call @param {RegExp} said */
+  const says = (call, said) =>
+    assert.rejects(call, (error) => {
+      assert(error instanceof MultiheadError);
+      assert.deepEqual([error.code, error.option], ['model-unsupported', 'model']);
+      assert.match(error.message, said);
+      assert.doesNotMatch(error.message, /letters/);
+      return true;
+    });
+  const none = /is an encoder, and transliterates nothing\. Use embed\(\)/;
+  for (const more of [{}, { 'vocab.txt': file('a') }, { 'my_tokenizer.json': file('{}') }]) {
+    const lacking = { files: { ...files, ...more } };
+    const missing = /missing: tokenizer\.json; there: .*AutoTokenizer\.from_pretrained/;
+    await says(embed('a', { model: lacking }), missing);
+    await says(warmup({ model: lacking }), missing);
+    await says(transliterate('a', { model: lacking }), none);
+    // Names alone do not tell two files from those of a model over letters.
+    if (Object.keys(more).length === 0) continue;
+    await says(translate('a', { model: lacking, to: 'pt' }), /is an encoder, and does not translate\./);
+    await says(generate('a', { model: lacking }), /is an encoder, and writes no text\./);
+  }
 });
 
 test('a text that is too long is cut, or an error', async () => {

@@ -199,6 +199,9 @@ test("the lesson's models load from files by name", async () => {
     ]),
   );
   assert.equal((await transliterate('attention', { model: { files } })).text, 'noitnetta');
+  // What lies beside them does not matter where config.json is at hand.
+  const beside = { files: { ...files, 'README.md': new Blob(['#']) } };
+  assert.equal((await warmup({ model: beside })).precision, 'float32');
   const byAddress = await transliterate('lesson', { model: folder.href });
   assert.equal(byAddress.text, 'nossel');
 });

@@ -7,9 +7,9 @@ import { constants, gzip } from 'node:zlib';
 import type { CatalogueFile, CatalogueModel } from '../../catalogue.js';
 import { isGguf } from '../../content.js';
 import { fetchFile as fetchContent } from '../../download.js';
-import { hasTokenizer, SHARDS } from '../../encoder-files.js';
+import { SHARDS } from '../../encoder-files.js';
 import { MultiheadError } from '../../errors.js';
-import { kindOf, namesOf } from '../../kinds.js';
+import { kindOf, namesOf, ofLetters } from '../../kinds.js';
 import { hash, unpack } from './bytes.js';
 import type { Console } from './console.js';
 import { addToIndex, hashIfThere, readIfThere, readIndex, type Written, writeTogether } from './folder.js';
@@ -48,7 +48,7 @@ export async function add(options: AddOptions, console: Console, signal: AbortSi
   }
   for (const offer of chosen) {
     const [name] = namesOf(offer.files);
-    if (int8 && !(kindOf(offer.files) === 'encoder' && hasTokenizer(offer.files))) {
+    if (int8 && (kindOf(offer.files) !== 'encoder' || ofLetters(offer.files))) {
       throw new MultiheadError(
         `${offer.id} is ${name}: --int8 quantises encoders only. Leave it out, or take a model that is quantised already`,
         { code: 'model-unsupported', option: 'int8' },

@@ -1,12 +1,11 @@
 // Models that `multihead models add` knows beside those of the index: by an id of ours, by a name on Hugging Face, by the
 // address of a .gguf file or of an encoder's folder.
 
-import { hasTokenizer } from '../../encoder-files.js';
 import { asWhole } from '../../encoding.js';
 import { isGguf } from '../../content.js';
 import { MultiheadError } from '../../errors.js';
 import { find } from '../../find.js';
-import { kindOf } from '../../kinds.js';
+import { kindOf, ofLetters } from '../../kinds.js';
 import type { FoundModel, SourceFile } from '../../sources.js';
 import { type Offer, type OfferedFile, PUBLIC_INDEX } from './offers.js';
 
@@ -77,14 +76,14 @@ export async function knownModel(id: string, index: URL, isInt8 = false): Promis
       { code: 'model-unsupported' },
     );
   }
-  return whole(asWhole(found));
+  return whole(await asWhole(found));
 }
 
 /** An encoder or a model over letters. */
 function whole({ id, key, files }: FoundModel): Offer {
   const [owner, name] = id.split('/');
   const page = name === undefined ? key : `https://huggingface.co/${owner}/${name}`;
-  return offer(name ?? id, hasTokenizer(files) ? 'embedding' : 'transliteration', files, new URL(page));
+  return offer(name ?? id, ofLetters(files) ? 'transliteration' : 'embedding', files, new URL(page));
 }
 
 /** `name` becomes the id. */
