@@ -1,42 +1,60 @@
 // Attention of translations: each sentence and its translation are read once more, and their tokens put beside the weights.
 
 import { attentionOf } from './attention.js';
-import { notSupported } from './errors.js';
+import { MultiheadError, notSupported } from './errors.js';
 import type { Requests } from './protocol.js';
 import type { Route } from './route.js';
 import type { Attention, Token, TranslatedSentence, Translation } from './types.js';
 
 const KINDS = ['encoder', 'decoder', 'cross'] as const;
 
-/** What adds the attention that is asked for to the sentences of a translation. */
-export function attending(
+/** Most bytes that the weights of one call may take: what a worker takes for one text of it, too. */
+const MOST_BYTES = 256 * 2 ** 20;
+
+/** What adds the attention that is asked for to the sentences of a translation. What the model does not have is said now. */
+export async function attending(
   request: unknown,
   route: Route,
-): (translation: Translation, signal: AbortSignal) => Promise<Translation> {
+  signal: AbortSignal,
+): Promise<(translation: Translation) => Promise<Translation>> {
   const attention = attentionOf(request);
   if (!route.isDirect) {
     throw notSupported(
       'attention is that of one model; through English there are two, each with its own: make a Translator of each pair',
     );
   }
-  return async ({ text, sentences }, signal) => {
-    if (attention === undefined) return { text, sentences };
-    const weightsOf = (tokens: readonly Token[], others: readonly Token[]) =>
-      route.attend({ source: ids(tokens), target: ids(others), attention }, signal);
+  if (attention === undefined) return async (translation) => translation;
+  const weightsOf = (tokens: readonly Token[], others: readonly Token[]) =>
+    route.attend({ source: ids(tokens), target: ids(others), attention }, signal);
+  const counts = (await weightsOf([], [])).map(({ layers, heads }) => layers.length * heads.length);
+  return async ({ text, sentences }) => {
+    // What was passed through no model has read.
+    const isRead = ({ sourceTokens }: TranslatedSentence) => sourceTokens.length > 0;
+    const bytes = sentences.filter(isRead).reduce((sum, one) => sum + bytesOf(one, counts), 0);
+    if (bytes > MOST_BYTES) {
+      throw new MultiheadError(
+        `attention: takes ${bytes} bytes. Ask for fewer layers or heads, or of less text`,
+        { code: 'out-of-memory', option: 'attention' },
+      );
+    }
     const watched: TranslatedSentence[] = [];
     for (const sentence of sentences) {
-      // What was passed through no model has read.
-      if (sentence.targetTokens.length === 0) {
+      if (!isRead(sentence)) {
         watched.push(sentence);
         continue;
       }
       const weights = await weightsOf(sentence.sourceTokens, sentence.targetTokens);
       watched.push({ ...sentence, attention: besideTokens(weights, sentence) });
     }
-    // What the model does not have is said of any text.
-    if (watched.every((sentence) => sentence.attention === undefined)) await weightsOf([], []);
     return { text, sentences: watched };
   };
+}
+
+/** Of as many layers times heads of each kind. */
+function bytesOf({ sourceTokens, targetTokens }: TranslatedSentence, counts: readonly number[]): number {
+  const [source, target] = [sourceTokens.length + 1, targetTokens.length + 1];
+  const sizes = [source * source, target * target, target * source];
+  return sizes.reduce((sum, size, kind) => sum + 4 * size * (counts[kind] ?? 0), 0);
 }
 
 const ids = (tokens: readonly Token[]): number[] => tokens.map(({ id }) => id);

@@ -15,13 +15,13 @@ export interface WasmTranslationModel {
   /** The target is the translation that the job ends with. */
   startAlignment(source: string, target: string, options: object): WasmTranslationJob;
   /** Bits of `kinds` in the order 'encoder', 'decoder', 'cross'; 0 and empty lists: all. */
-  attention(
+  startAttention(
     source: Uint32Array,
     target: Uint32Array,
     kinds: number,
     layers: Uint32Array,
     heads: Uint32Array,
-  ): Promise<AnswerOf<'attend'>>;
+  ): WasmAttentionJob;
   free(): void;
 }
 
@@ -34,6 +34,14 @@ export interface WasmTranslationJob {
   finishTexts(): string[];
   /** Frees the job. */
   finish(): Translation[];
+  free(): void;
+}
+
+export interface WasmAttentionJob {
+  readonly done: boolean;
+  step(budgetMs: number): Promise<void>;
+  /** Frees the job. */
+  finish(): AnswerOf<'attend'>;
   free(): void;
 }
 
@@ -66,21 +74,21 @@ export class TranslationHost implements Host {
   }
 
   #attend({ source, target, attention: { kinds, layers, heads } }: Ask<'attend'>): Run {
-    const model = this.#model;
-    const [from, to, ofLayers, ofHeads] = [source, target, layers, heads].map((list) =>
-      Uint32Array.from(list),
-    ) as [Uint32Array, Uint32Array, Uint32Array, Uint32Array];
-    let answer: AnswerOf<'attend'> | undefined;
+    const ids = (list: readonly number[]) => Uint32Array.from(list);
+    const job = this.#model.startAttention(ids(source), ids(target), kinds, ids(layers), ids(heads));
     return {
       get done() {
-        return answer !== undefined;
+        return job.done;
       },
-      step: async () => {
-        answer = await model.attention(from, to, kinds, ofLayers, ofHeads);
-      },
+      step: (budgetMs) => job.step(budgetMs),
       piece: () => '',
-      finish: () => ({ answer, transfer: (answer ?? []).map(({ weights }) => weights.buffer) }),
-      free: () => undefined,
+      finish: () => {
+        const answer = job.finish();
+        return { answer, transfer: answer.map(({ weights }) => weights.buffer) };
+      },
+      free: () => {
+        job.free();
+      },
     };
   }
 

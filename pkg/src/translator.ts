@@ -138,9 +138,9 @@ export class Translator implements LoadedInfo, Destroyable {
     const names = ['signal', 'html', 'attention'];
     const { attention, ...others } = read(options, names, 'Translator.translateDetailed()');
     return during(this, text, others, 'translateDetailed()', async (route, call) => {
-      const look = await looking(attention, route);
+      const look = await looking(attention, route, call.signal);
       const [translation] = await route.run([text], 'detail', call);
-      return look(translation ?? { text: '', sentences: [] }, call.signal);
+      return look(translation ?? { text: '', sentences: [] });
     });
   }
 
@@ -158,8 +158,8 @@ export class Translator implements LoadedInfo, Destroyable {
     checkText(target, 'target');
     const { attention, ...others } = read(options, ['signal', 'attention'], 'Translator.align()');
     return during(this, source, others, 'align()', async (route, call) => {
-      const look = await looking(attention, route);
-      return look(await route.align(source, target, call), call.signal);
+      const look = await looking(attention, route, call.signal);
+      return look(await route.align(source, target, call));
     });
   }
 
@@ -183,13 +183,13 @@ export class Translator implements LoadedInfo, Destroyable {
   }
 }
 
-type Look = (translation: Translation, signal: AbortSignal) => Promise<Translation> | Translation;
+type Look = (translation: Translation) => Promise<Translation> | Translation;
 
 /** What adds to a translation the attention that is asked for; it is fetched where any is. */
-async function looking(attention: AttentionRequest | undefined, route: Route): Promise<Look> {
+async function looking(attention: unknown, route: Route, signal: AbortSignal): Promise<Look> {
   if (attention === undefined || attention === false) return (translation) => translation;
   const { attending } = await part('attending.js', import('./attending.js'));
-  return attending(attention, route);
+  return attending(attention, route, signal);
 }
 
 /** Whether one model translates, so that the borders of sentences are those of the source. */

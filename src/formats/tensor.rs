@@ -158,7 +158,7 @@ pub(super) fn read_values(source: &dyn ByteSource, tensor: &TensorInfo) -> Resul
 fn multiplier(bytes: &[u8]) -> std::result::Result<f32, String> {
     let found = bytes.first_chunk().map(|four| f32::from_le_bytes(*four));
     found.filter(|multiplier| multiplier.is_finite() && *multiplier > 0.0).ok_or_else(|| {
-        let found = found.map_or("no".to_owned(), |found| Decimal(found).to_string());
+        let found = found.map_or("nothing".to_owned(), |found| Decimal(found).to_string());
         format!("{found} found as quantisation multiplier, expected a finite number above 0")
     })
 }

@@ -2,7 +2,6 @@
 
 use crate::error::{Error, Result};
 use crate::ops::Ops;
-use crate::stack::{BlockWeights, EncoderDecoder, Watch};
 
 /// Most bytes that the attention of all texts of a call may take.
 const MOST_BYTES: u64 = 256 << 20;
@@ -150,56 +149,6 @@ pub fn room(wanted: &OfKinds<Wanted>, lens: OfKinds<[usize; 2]>) -> Result<Atten
         (to.of, to.lens) = (wanted.clone(), lens);
     }
     Ok(attention)
-}
-
-/// The attention of a source and of what is written for it: both are read once more (forced decoding), while the weights are
-/// taken. `source` are ids as the encoder reads them, `read` what each of the decoder's steps reads. A search does nothing for
-/// it, and its hypotheses need not carry any.
-///
-/// # Errors
-/// [`Error::TooMuch`] for what takes too much memory; whatever the device reports.
-pub async fn forced<O: Ops + Clone>(
-    ops: &O,
-    model: &EncoderDecoder<O>,
-    source: &[u32],
-    read: &[Option<u32>],
-    wanted: &OfKinds<Wanted>,
-) -> Result<Attention> {
-    let mut ops = ops.clone();
-    let mut attention = room(wanted, pair_lens(source.len(), read.len()))?;
-    let [encoder, decoder, cross] = wanted;
-    // Kind, first query, layer and weights.
-    let mut seen = Vec::new();
-    let mut take = |layer, weights: BlockWeights<O>| {
-        seen.extend(weights.mixer.map(|weights| (0, 0, (layer, weights))));
-    };
-    let watch =
-        Watch { layers: &encoder.layers, mixer: &encoder.heads, cross: &[], take: &mut take };
-    let mut encoded = model.nothing_encoded();
-    let rows = model.encode_watched(&mut ops, &mut encoded, &[source], Some(watch))?;
-    let layers = if cross.layers.is_empty() { &decoder.layers } else { &cross.layers };
-    let mut state = model.start_at(&mut ops, &encoded, &rows)?;
-    // Where only the source's own weights are wanted, nothing is written.
-    let steps = if layers.is_empty() { &[] } else { read };
-    for (step, token) in steps.iter().enumerate() {
-        let mut take = |layer, weights: BlockWeights<O>| {
-            seen.extend(weights.mixer.map(|weights| (1, step, (layer, weights))));
-            seen.extend(weights.cross.map(|weights| (2, step, (layer, weights))));
-        };
-        let watch = Watch { layers, mixer: &decoder.heads, cross: &cross.heads, take: &mut take };
-        model.decode_watched(&mut ops, &encoded, &mut state, *token, &rows, watch)?;
-    }
-    for (kind, first, weights) in seen {
-        if let Some(to) = attention.get_mut(kind) {
-            to.take(&mut ops, weights, first).await?;
-        }
-    }
-    Ok(attention)
-}
-
-/// `[queries, keys]` of each kind for so many tokens of a source and of what is written for it.
-pub fn pair_lens(sources: usize, written: usize) -> OfKinds<[usize; 2]> {
-    [[sources; 2], [written; 2], [written, sources]]
 }
 
 impl AttentionWeights {

@@ -3,6 +3,7 @@
 pub mod attention;
 #[cfg(feature = "encoder")]
 pub mod encoding;
+mod rereading;
 pub mod text_generation;
 pub mod translation;
 #[cfg(feature = "encoder")]

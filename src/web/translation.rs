@@ -77,25 +77,6 @@ impl TranslationModel {
         self.translator.count_tokens(text)
     }
 
-    /// Attention of a sentence and its translation by their ids, end tokens aside: of kinds whose bits (1 'encoder', 2
-    /// 'decoder', 4 'cross') are in `kinds`, of the layers and heads named, counted from 0; 0 and empty lists stand for all.
-    /// An `AttentionWeights` of the package a kind, in that order, without tokens; without weights for what is not wanted.
-    ///
-    /// # Errors
-    /// An object `{ code, message, option }`.
-    pub async fn attention(
-        &self,
-        source: Vec<u32>,
-        target: Vec<u32>,
-        kinds: u32,
-        layers: Vec<u32>,
-        heads: Vec<u32>,
-    ) -> Result<Array, JsValue> {
-        let request = attention::request(kinds, &layers, &heads);
-        let attention = self.translator.attention(&source, &target, &request).await;
-        Ok(attention.map_err(|error| to_js(&error))?.iter().map(attention::weights).collect())
-    }
-
     /// Begins the translation of `texts`. Options: `{ beamSize, lengthPenalty, wordPenalty, maxLengthFactor }`.
     ///
     /// # Errors
@@ -121,6 +102,28 @@ impl TranslationModel {
         let job = self.translator.start_alignment(source.clone(), target, options);
         let work = Work::Alignment(job.map_err(|error| to_js(&error))?);
         Ok(TranslationJob { sources: vec![source], work })
+    }
+
+    /// Begins to look at the attention of a sentence and its translation by their ids, end tokens aside: of kinds whose bits (1
+    /// 'encoder', 2 'decoder', 4 'cross') are in `kinds`, of the layers and heads named, counted from 0; 0 and empty lists stand
+    /// for all. The job ends with an `AttentionWeights` of the package a kind, in that order, without tokens; without weights
+    /// for what is not wanted.
+    ///
+    /// # Errors
+    /// An object `{ code, message, option }`.
+    #[wasm_bindgen(js_name = startAttention)]
+    pub fn start_attention(
+        &self,
+        source: &[u32],
+        target: &[u32],
+        kinds: u32,
+        layers: &[u32],
+        heads: &[u32],
+    ) -> Result<TranslationJob, JsValue> {
+        let request = attention::request(kinds, layers, heads);
+        let job = self.translator.start_attention(source, target, &request);
+        let work = Work::Attention(Box::new(job.map_err(|error| to_js(&error))?));
+        Ok(TranslationJob { sources: Vec::new(), work })
     }
 }
 
@@ -148,6 +151,7 @@ pub struct TranslationJob {
 enum Work {
     Translation(task::TranslationJob<Device>),
     Alignment(task::AlignmentJob<Device>),
+    Attention(Box<task::AttentionJob<Device>>),
 }
 
 impl Work {
@@ -155,6 +159,7 @@ impl Work {
         match self {
             Work::Translation(job) => job.is_done(),
             Work::Alignment(job) => job.is_done(),
+            Work::Attention(job) => job.is_done(),
         }
     }
 
@@ -162,6 +167,7 @@ impl Work {
         let finished = match self {
             Work::Translation(job) => job.finish(),
             Work::Alignment(job) => job.finish().map(|translation| vec![translation]),
+            Work::Attention(_) => Ok(Vec::new()),
         };
         finished.map_err(|error| to_js(&error))
     }
@@ -185,6 +191,7 @@ impl TranslationJob {
             let stepped = match &mut self.work {
                 Work::Translation(job) => job.step().await,
                 Work::Alignment(job) => job.step().await,
+                Work::Attention(job) => job.step().await,
             };
             stepped.map_err(|error| to_js(&error))?;
             if now() >= end {
@@ -200,7 +207,7 @@ impl TranslationJob {
     pub fn take_text(&mut self, index: usize) -> String {
         match &mut self.work {
             Work::Translation(job) => job.take_text(index),
-            Work::Alignment(_) => String::new(),
+            Work::Alignment(_) | Work::Attention(_) => String::new(),
         }
     }
 
@@ -213,11 +220,14 @@ impl TranslationJob {
         Ok(self.work.finish()?.into_iter().map(|translation| translation.text).collect())
     }
 
-    /// The translations with sentences, tokens and alignments: `Translation[]` of the package.
+    /// The translations with sentences, tokens and alignments: `Translation[]` of the package. Of attention, its weights.
     ///
     /// # Errors
     /// As [`TranslationJob::finish_texts`].
     pub fn finish(self) -> Result<Array, JsValue> {
+        if let Work::Attention(job) = self.work {
+            return Ok(job.finish().iter().map(attention::weights).collect());
+        }
         let translations = self.work.finish()?;
         if translations.len() != self.sources.len() {
             let what = format!("{} translations of {}", translations.len(), self.sources.len());

@@ -133,7 +133,7 @@ pub fn translation_weights<O: Ops + Clone>(
         shortlist: None,
     };
     let options = translation::LoadOptions { precision: Precision::Float32 };
-    let translator = Translator::load(ops.clone(), files, options).unwrap();
+    let translator = Rc::new(Translator::load(ops.clone(), files, options).unwrap());
     let expected = expected(name);
     // The model puts the end tokens there itself.
     let [source, target] = ["ids", "target_ids"].map(|key| {
@@ -141,7 +141,11 @@ pub fn translation_weights<O: Ops + Clone>(
         assert_eq!(ids.pop(), Some(0));
         ids
     });
-    block_on(translator.attention(&source, &target, request))
+    let mut job = translator.start_attention(&source, &target, request)?;
+    while !job.is_done() {
+        block_on(job.step())?;
+    }
+    Ok(job.finish())
 }
 
 fn file_of(name: &str) -> MemoryFile {

@@ -17,6 +17,7 @@ mod translator;
 mod warm_up;
 
 pub use alignment::AlignmentJob;
+pub use attention::AttentionJob;
 pub use job::TranslationJob;
 pub use result::{Token, TranslatedSentence, Translation};
 pub use translator::{LoadOptions, Translator, TranslatorFiles};

@@ -3,7 +3,8 @@
 use super::model::TransliterationModel;
 use crate::error::{Error, Result};
 use crate::ops::Ops;
-use crate::tasks::attention::{Attention, AttentionRequest, OfKinds, Wanted, forced};
+use crate::tasks::attention::{Attention, AttentionRequest, OfKinds, Wanted};
+use crate::tasks::rereading::Rereading;
 
 impl<O: Ops + Clone> TransliterationModel<O> {
     /// What the symbols of a text (`source`, as the model reads them: those around it and its padding included) and those
@@ -20,7 +21,11 @@ impl<O: Ops + Clone> TransliterationModel<O> {
         written: &[u32],
         request: &AttentionRequest,
     ) -> Result<Attention> {
-        self.look(source, written, &self.wanted(request)?).await
+        let mut rereading = self.look(source.to_vec(), written, &self.wanted(request)?)?;
+        while !rereading.is_done() {
+            rereading.step(&self.network).await?;
+        }
+        Ok(rereading.finish())
     }
 
     /// What is wanted, of what the model has. A recurrent decoder looks at the source after its last layer only.
@@ -41,16 +46,15 @@ impl<O: Ops + Clone> TransliterationModel<O> {
         Ok(wanted)
     }
 
-    /// [`TransliterationModel::attention`] of what is known to be there.
-    pub(super) async fn look(
+    /// Begins to look at what is known to be there.
+    pub(super) fn look(
         &self,
-        source: &[u32],
+        source: Vec<u32>,
         written: &[u32],
         wanted: &OfKinds<Wanted>,
-    ) -> Result<Attention> {
+    ) -> Result<Rereading<O>> {
         let start = [self.target.start];
-        let read: Vec<Option<u32>> =
-            start.iter().chain(written).map(|&symbol| Some(symbol)).take(written.len()).collect();
-        forced(&self.ops, &self.network, source, &read, wanted).await
+        let read = start.iter().chain(written).map(|&symbol| Some(symbol)).take(written.len());
+        Rereading::new(&self.ops, source, read.collect(), wanted.clone())
     }
 }

@@ -6,9 +6,8 @@ use super::symbols::SourceSymbol;
 use crate::error::{Error, Result};
 use crate::ops::Ops;
 use crate::stack::{DecoderState, Encoded, SourceRows};
-use crate::tasks::attention::{
-    Attention, AttentionRequest, OfKinds, Wanted, check_room, pair_lens,
-};
+use crate::tasks::attention::{Attention, AttentionRequest, OfKinds, Wanted, check_room};
+use crate::tasks::rereading::{Rereading, lens};
 use std::{ops::Range, rc::Rc};
 
 /// Most hypotheses at once.
@@ -54,6 +53,13 @@ pub struct Candidate {
     pub attention: Option<Attention>,
 }
 
+/// The attention that is wanted, that of the candidates so far, and the one that is looked at.
+struct Watched<O: Ops> {
+    wanted: OfKinds<Wanted>,
+    seen: Vec<Attention>,
+    looking: Option<Rereading<O>>,
+}
+
 /// What is under way once the source was read.
 struct Running<O: Ops> {
     encoded: Encoded<O>,
@@ -71,8 +77,7 @@ pub struct TransliterationJob<O: Ops> {
     running: Option<Running<O>>,
     logits: Vec<f32>,
     weights: Vec<f32>,
-    /// The attention that is wanted, and that of the candidates so far.
-    watched: Option<(OfKinds<Wanted>, Vec<Attention>)>,
+    watched: Option<Watched<O>>,
 }
 
 impl<O: Ops + Clone> TransliterationModel<O> {
@@ -154,7 +159,8 @@ impl<O: Ops + Clone> TransliterationJob<O> {
     /// # Errors
     /// [`Error::InvalidArgument`] for what the model does not have.
     pub fn watch(&mut self, request: &AttentionRequest) -> Result<()> {
-        self.watched = Some((self.model.wanted(request)?, Vec::new()));
+        let wanted = self.model.wanted(request)?;
+        self.watched = Some(Watched { wanted, seen: Vec::new(), looking: None });
         Ok(())
     }
 
@@ -166,7 +172,7 @@ impl<O: Ops + Clone> TransliterationJob<O> {
     /// Whether there are candidates whose attention is wanted and not there.
     fn has_unseen(&self) -> bool {
         let count = self.candidates.min(self.beam.count());
-        self.watched.as_ref().is_some_and(|(_, seen)| seen.len() < count)
+        self.watched.as_ref().is_some_and(|watched| watched.seen.len() < count)
     }
 
     /// The symbols of the text as the model reads it, padding included.
@@ -174,7 +180,7 @@ impl<O: Ops + Clone> TransliterationJob<O> {
         &self.source
     }
 
-    /// Reads the source, or writes one symbol more; at the end looks at one candidate more, where that was asked for.
+    /// Reads the source, or writes one symbol more; at the end looks at a symbol of a candidate more, where that was asked for.
     ///
     /// # Errors
     /// [`Error::TooMuch`] for attention of all candidates that takes too much memory; whatever the device reports. The job is of
@@ -218,19 +224,28 @@ impl<O: Ops + Clone> TransliterationJob<O> {
         Ok(())
     }
 
-    /// Takes the attention of the next candidate.
+    /// Takes the attention of the next candidate, a symbol a step.
     async fn look(&mut self) -> Result<()> {
-        let Some((wanted, seen)) = &mut self.watched else { return Ok(()) };
-        let source: Vec<u32> = self.source.iter().map(|symbol| symbol.id).collect();
+        let Some(Watched { wanted, seen, looking }) = &mut self.watched else { return Ok(()) };
         let found = self.beam.ranked(self.candidates);
-        if seen.is_empty() {
-            let lens = |one: &&Hypothesis| pair_lens(source.len(), one.ids.len().saturating_sub(1));
-            check_room(wanted, found.iter().map(lens))?;
-        }
-        let Some([_, written @ ..]) = found.get(seen.len()).map(|one| one.ids.as_slice()) else {
-            return Ok(());
+        let rereading = match looking {
+            Some(rereading) => rereading,
+            None => {
+                let source: Vec<u32> = self.source.iter().map(|symbol| symbol.id).collect();
+                if seen.is_empty() {
+                    let lens =
+                        |one: &&Hypothesis| lens(source.len(), one.ids.len().saturating_sub(1));
+                    check_room(wanted, found.iter().map(lens))?;
+                }
+                let ids = found.get(seen.len()).map(|one| one.ids.as_slice());
+                let Some([_, written @ ..]) = ids else { return Ok(()) };
+                looking.insert(self.model.look(source, written, wanted)?)
+            }
         };
-        seen.push(self.model.look(&source, written, wanted).await?);
+        rereading.step(&self.model.network).await?;
+        if rereading.is_done() {
+            seen.extend(looking.take().map(Rereading::finish));
+        }
         Ok(())
     }
 
@@ -247,7 +262,7 @@ impl<O: Ops + Clone> TransliterationJob<O> {
         if self.source.is_empty() {
             return Ok(Vec::new());
         }
-        let mut attention = self.watched.map(|(_, seen)| seen).into_iter().flatten();
+        let mut attention = self.watched.map(|watched| watched.seen).into_iter().flatten();
         let found = self.beam.ranked(self.candidates).into_iter();
         Ok(found.map(|one| candidate(&self.model, one, attention.next())).collect())
     }
