@@ -160,7 +160,7 @@ function warmed() {
   return warm;
 }
 
-test('GPU bytes are flat over 60 calls and 10 models that come and go', async () => {
+test('GPU bytes are flat over 200 calls and 20 models that come and go', async () => {
   const { page } = await warmed();
   const told = await page.evaluate(async (files) => {
     const options = /** @type {const} */ ({ model: { files }, device: 'webgpu' });
@@ -169,11 +169,11 @@ test('GPU bytes are flat over 60 calls and 10 models that come and go', async ()
     const texts = ['one', 'two words', 'three words here'];
     for (let call = 0; call < 3; call++) await holder.embed(texts);
     const [first, counts] = [await bytes(), await gpu.counts()];
-    for (let call = 0; call < 60; call++) await holder.embed(texts);
+    for (let call = 0; call < 200; call++) await holder.embed(texts);
     const [after, later] = [await bytes(), await gpu.counts()];
     /** @type {number[]} */
     const loops = [];
-    for (let loop = 0; loop < 10; loop++) {
+    for (let loop = 0; loop < 20; loop++) {
       // Pooled otherwise it would be the same model, which is shared.
       const other = await multihead.Embedder.create({ ...options, threads: 1 + (loop % 2) });
       await other.embed(texts);
