@@ -1,7 +1,9 @@
 //! Attention as JavaScript has it: what is asked for, in numbers; the weights with their tokens.
 
 use super::error::set;
-use crate::tasks::attention::{AttentionKind, AttentionRequest, AttentionWeights};
+#[cfg(feature = "translation")]
+use crate::tasks::attention::AttentionWeights;
+use crate::tasks::attention::{AttentionKind, AttentionRequest, Wanted};
 use js_sys::{Array, Float32Array, Object};
 use wasm_bindgen::JsValue;
 
@@ -19,24 +21,28 @@ pub fn request(kinds: u32, layers: &[u32], heads: &[u32]) -> AttentionRequest {
 }
 
 /// `AttentionWeights` of the package, but for the tokens.
+#[cfg(feature = "translation")]
 pub fn weights(attention: &AttentionWeights) -> Object {
-    let list = |list: &[usize]| list.iter().map(|index| JsValue::from(*index as f64)).collect();
-    let object = Object::new();
-    let [query_len, key_len] = attention.lens;
-    let (layers, heads): (Array, Array) = (list(&attention.of.layers), list(&attention.of.heads));
-    set(&object, "weights", Float32Array::from(attention.weights.as_slice()));
-    set(&object, "layers", layers);
-    set(&object, "heads", heads);
-    set(&object, "queryLen", query_len as f64);
-    set(&object, "keyLen", key_len as f64);
+    object(&attention.weights, &attention.of, attention.lens.map(|len| len as u32))
+}
+
+/// `AttentionWeights` of the package; the tokens of queries and of keys are each a `Token[]`.
+#[cfg(any(feature = "text", feature = "encoder"))]
+pub fn weights_beside(weights: &[f32], of: &Wanted, queries: &Array, keys: &Array) -> Object {
+    let object = object(weights, of, [queries.length(), keys.length()]);
+    set(&object, "queryTokens", queries);
+    set(&object, "keyTokens", keys);
     object
 }
 
-/// `AttentionWeights` of the package; `tokens` are queries and keys, a `Token[]`.
-#[cfg(any(feature = "text", feature = "encoder"))]
-pub fn weights_of(attention: &AttentionWeights, tokens: &Array) -> Object {
-    let object = weights(attention);
-    set(&object, "queryTokens", tokens);
-    set(&object, "keyTokens", tokens);
+fn object(weights: &[f32], of: &Wanted, [query_len, key_len]: [u32; 2]) -> Object {
+    let list = |list: &[usize]| list.iter().map(|index| JsValue::from(*index as f64)).collect();
+    let (layers, heads): (Array, Array) = (list(&of.layers), list(&of.heads));
+    let object = Object::new();
+    set(&object, "weights", Float32Array::from(weights));
+    set(&object, "layers", layers);
+    set(&object, "heads", heads);
+    set(&object, "queryLen", query_len);
+    set(&object, "keyLen", key_len);
     object
 }

@@ -270,7 +270,11 @@ fn attention_of(
     };
     let tokens: Array = pieces.iter().map(token).collect();
     let object = Object::new();
-    set(&object, "encoder", attention::weights_of(weights, &tokens));
+    set(
+        &object,
+        "encoder",
+        attention::weights_beside(&weights.weights, &weights.of, &tokens, &tokens),
+    );
     object
 }
 

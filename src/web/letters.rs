@@ -12,7 +12,7 @@ use crate::tasks::transliteration::{
     self as task, Candidate, SourceSymbol, TransliterationOptions, WrittenSymbol,
 };
 use crate::text::utf16::Utf16Index;
-use js_sys::{Array, Float32Array, Object};
+use js_sys::{Array, Object};
 use std::rc::Rc;
 use wasm_bindgen::{JsValue, prelude::wasm_bindgen};
 
@@ -160,7 +160,7 @@ fn candidate(
     let object = Object::new();
     set(&object, "text", text.as_str());
     set(&object, "probability", *probability);
-    set(&object, "alignment", weights(alignment, &shown, &queries, keys));
+    set(&object, "alignment", attention::weights_beside(alignment, &shown, &queries, keys));
     if let Some(attention) = attention {
         // A step reads what the one before it has written, and the first one the start.
         let read = Array::of1(&token(model.start(), "", &(0..0), &index));
@@ -169,26 +169,11 @@ fn candidate(
         let seen = Object::new();
         for ((kind, own), (queries, keys)) in KINDS.into_iter().zip(attention).zip(tokens) {
             if !own.weights.is_empty() {
-                set(&seen, kind, weights(&own.weights, &own.of, queries, keys));
+                set(&seen, kind, attention::weights_beside(&own.weights, &own.of, queries, keys));
             }
         }
         set(&object, "attention", seen);
     }
-    object
-}
-
-/// `AttentionWeights` of the package.
-fn weights(weights: &[f32], of: &Wanted, queries: &Array, keys: &Array) -> Object {
-    let list = |list: &[usize]| list.iter().map(|index| JsValue::from(*index as f64)).collect();
-    let (layers, heads): (Array, Array) = (list(&of.layers), list(&of.heads));
-    let object = Object::new();
-    set(&object, "weights", Float32Array::from(weights));
-    set(&object, "layers", layers);
-    set(&object, "heads", heads);
-    set(&object, "queryLen", queries.length());
-    set(&object, "keyLen", keys.length());
-    set(&object, "queryTokens", queries);
-    set(&object, "keyTokens", keys);
     object
 }
 

@@ -247,7 +247,11 @@ impl TextJob {
         if let Some((ids, weights)) = &completed.attention {
             let tokens = all_tokens(ids, model.tokenizer());
             let kinds = Object::new();
-            set(&kinds, "decoder", attention::weights_of(weights, &tokens));
+            set(
+                &kinds,
+                "decoder",
+                attention::weights_beside(&weights.weights, &weights.of, &tokens, &tokens),
+            );
             set(&object, "attention", kinds);
         }
         Ok(object)
