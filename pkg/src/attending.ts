@@ -28,8 +28,6 @@ export async function attending(
     route.attend({ source: ids(tokens), target: ids(others), attention }, signal);
   const counts = (await weightsOf([], [])).map(({ layers, heads }) => layers.length * heads.length);
   return async ({ text, sentences }) => {
-    // What was passed through no model has read.
-    const isRead = ({ sourceTokens }: TranslatedSentence) => sourceTokens.length > 0;
     const bytes = sentences.filter(isRead).reduce((sum, one) => sum + bytesOf(one, counts), 0);
     if (bytes > MOST_BYTES) {
       throw new MultiheadError(
@@ -56,6 +54,9 @@ function bytesOf({ sourceTokens, targetTokens }: TranslatedSentence, counts: rea
   const sizes = [source * source, target * target, target * source];
   return sizes.reduce((sum, size, kind) => sum + 4 * size * (counts[kind] ?? 0), 0);
 }
+
+/** What was passed through no model has read. */
+const isRead = ({ sourceTokens }: TranslatedSentence): boolean => sourceTokens.length > 0;
 
 const ids = (tokens: readonly Token[]): number[] => tokens.map(({ id }) => id);
 

@@ -74,7 +74,6 @@ export class TranslationHost implements Host {
   }
 
   #attend({ source, target, attention: { kinds, layers, heads } }: Ask<'attend'>): Run {
-    const ids = (list: readonly number[]) => Uint32Array.from(list);
     const job = this.#model.startAttention(ids(source), ids(target), kinds, ids(layers), ids(heads));
     return {
       get done() {
@@ -95,6 +94,10 @@ export class TranslationHost implements Host {
   free(): void {
     this.#model.free();
   }
+}
+
+function ids(list: readonly number[]): Uint32Array {
+  return Uint32Array.from(list);
 }
 
 function runOf(job: WasmTranslationJob, request: Ask<'translate'> | Ask<'align'>): Run {

@@ -15,6 +15,7 @@ import {
   Translator,
   unload,
 } from 'multihead';
+import { attending } from '../dist/attending.js';
 import { attentionOf } from '../dist/attention.js';
 import { SMALL } from './encoder-fixtures.js';
 
@@ -295,6 +296,44 @@ for (const [name, vocabulary] of /** @type {const} */ ([
     translator.destroy();
   });
 }
+
+test('the sentences of a translation are held to the limit together, before any is looked at', async () => {
+  /** @type {number[]} */
+  const asked = [];
+  const none = { weights: new Float32Array(0), layers: [], heads: [], queryLen: 0, keyLen: 0 };
+  const encoder = { ...none, layers: [0, 1], heads: [0, 1, 2, 3, 4, 5, 6, 7] };
+  const route = {
+    isDirect: true,
+    /** @param {{ source: number[] }} ask */
+    attend: async ({ source }) => {
+      asked.push(source.length);
+      return [encoder, none, none];
+    },
+  };
+  const look = await attending(true, /** @type {any} */ (route), new AbortController().signal);
+  const token = { id: 7, text: 'x', range: /** @type {[number, number]} */ ([0, 1]) };
+  /** @param {number} count */
+  const sentence = (count) => ({
+    source: /** @type {[number, number]} */ ([0, 1]),
+    target: /** @type {[number, number]} */ ([0, 1]),
+    sourceTokens: Array.from({ length: count }, () => token),
+    targetTokens: [token],
+    alignment: new Float32Array(0),
+    score: 0,
+  });
+  // 16 heads of 255 + 1 tokens are 4 MiB: 64 sentences fit.
+  const fits = Array.from({ length: 64 }, () => sentence(255));
+  await look({ text: 'x', sentences: fits });
+  assert.deepEqual(asked, [0, ...Array(64).fill(255)]);
+  asked.length = 0;
+  await assert.rejects(look({ text: 'x', sentences: [...fits, sentence(1)] }), (error) => {
+    assert(error instanceof MultiheadError);
+    assert.deepEqual([error.code, error.option], ['out-of-memory', 'attention']);
+    assert.match(error.message, /268435712 bytes/);
+    return true;
+  });
+  assert.deepEqual(asked, []);
+});
 
 test('a request is read once, and what it cannot be is said', () => {
   assert.equal(attentionOf(undefined), undefined);
