@@ -316,7 +316,8 @@ export interface TransliterationCandidate {
    * What each written symbol looked at: [1, 1, queryLen, keyLen], of the one layer and head that `layers` and `heads` name.
    * Queries are the written symbols, the last of them the end (with an empty range) where it was reached; keys are the
    * text's symbols as the model saw it, those that pad it included (with an empty range): `en-km-translit` sees 25, and does
-   * not mask the padding. Rows sum to 1. Empty for a model without attention to its source.
+   * not mask the padding. Rows sum to 1. Of a model without attention to its source: of no
+   * layer and no head, and empty.
    */
   alignment: AttentionWeights;
   /**

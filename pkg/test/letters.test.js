@@ -123,10 +123,12 @@ test('of recurrent layers there is what they look at', async () => {
   const fixed = new URL('reverse-fixed/', LESSON).href;
   const none = await transliterate('stone', { model: fixed, attention: true, candidates: 1 });
   assert.deepEqual(none.candidates[0]?.attention, {});
+  const { weights, layers, heads, queryLen } = none.candidates[0]?.alignment ?? assert.fail();
+  assert.deepEqual([weights.length, layers, heads, queryLen], [0, [], [], 6]);
   /** @type {[import('multihead').AttentionRequest, RegExp][]} */
   const wrong = [
     [{ kinds: ['encoder'] }, /kind 'encoder'/],
-    [{ layers: [1] }, /layer 1: 'cross' has 1 layers/],
+    [{ layers: [1] }, /layer 1: 'cross' has 1 layer, /],
     [{ heads: [] }, /heads: a list/],
   ];
   for (const [attention, said] of wrong) {

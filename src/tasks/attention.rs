@@ -96,7 +96,9 @@ fn chosen(asked: &[usize], count: usize, kind: &str, what: &str) -> Result<Vec<u
     }
     match asked.iter().find(|index| **index >= count) {
         Some(index) => {
-            Err(invalid(format!("{what} {index}: '{kind}' has {count} {what}s, counted from 0")))
+            let many = if count == 1 { "" } else { "s" };
+            let has = format!("'{kind}' has {count} {what}{many}, counted from 0");
+            Err(invalid(format!("{what} {index}: {has}")))
         }
         None if asked.is_empty() => Ok((0..count).collect()),
         None => Ok(asked.to_vec()),

@@ -155,8 +155,11 @@ fn candidate(
         token(symbol.id, own, &symbol.range, &index)
     };
     let queries: Array = symbols.iter().map(written).collect();
-    let [layer, head] = model.alignment();
-    let shown = Wanted { layers: vec![layer], heads: vec![head] };
+    let shown = match model.alignment() {
+        // There is no attention to the source: weights of no layer and no head.
+        _ if alignment.is_empty() => Wanted::default(),
+        [layer, head] => Wanted { layers: vec![layer], heads: vec![head] },
+    };
     let object = Object::new();
     set(&object, "text", text.as_str());
     set(&object, "probability", *probability);
