@@ -1,15 +1,12 @@
 // Attention of translations: each sentence and its translation are read once more, and their tokens put beside the weights.
 
-import { attentionOf } from './attention.js';
-import { MultiheadError, notSupported } from './errors.js';
+import { attentionOf, checkRoom } from './attention.js';
+import { notSupported } from './errors.js';
 import type { Requests } from './protocol.js';
 import type { Route } from './route.js';
 import type { Attention, Token, TranslatedSentence, Translation } from './types.js';
 
 const KINDS = ['encoder', 'decoder', 'cross'] as const;
-
-/** Most bytes that the weights of one call may take: what a worker takes for one text of it, too. */
-const MOST_BYTES = 256 * 2 ** 20;
 
 /** What adds the attention that is asked for to the sentences of a translation. What the model does not have is said now. */
 export async function attending(
@@ -28,13 +25,7 @@ export async function attending(
     route.attend({ source: ids(tokens), target: ids(others), attention }, signal);
   const counts = (await weightsOf([], [])).map(({ layers, heads }) => layers.length * heads.length);
   return async ({ text, sentences }) => {
-    const bytes = sentences.filter(isRead).reduce((sum, one) => sum + bytesOf(one, counts), 0);
-    if (bytes > MOST_BYTES) {
-      throw new MultiheadError(
-        `attention: takes ${bytes} bytes. Ask for fewer layers or heads, or of less text`,
-        { code: 'out-of-memory', option: 'attention' },
-      );
-    }
+    checkRoom(sentences.filter(isRead).reduce((sum, one) => sum + bytesOf(one, counts), 0));
     const watched: TranslatedSentence[] = [];
     for (const sentence of sentences) {
       if (!isRead(sentence)) {

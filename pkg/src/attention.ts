@@ -1,11 +1,23 @@
 // The option `attention`: its check, and what goes to the worker and comes back.
 
-import { invalid, shown } from './errors.js';
+import { invalid, MultiheadError, shown } from './errors.js';
 import { memberOf, reading } from './options.js';
 import type { AttentionMessage } from './protocol.js';
 
 const KINDS: readonly unknown[] = ['encoder', 'decoder', 'cross'];
 const LISTS = ['layers', 'heads', 'kinds'];
+
+/** Bytes that the attention weights of a call's texts may take, as in src/tasks/attention.rs. */
+const MOST_BYTES = 256 * 2 ** 20;
+
+/** Throws where the weights of a call's texts, of `what` if that is not all, take more than they may. */
+export function checkRoom(bytes: number, what = ''): void {
+  if (bytes <= MOST_BYTES) return;
+  throw new MultiheadError(
+    `attention: takes ${bytes} bytes${what}. Ask for fewer layers or heads, or of less text`,
+    { code: 'out-of-memory', option: 'attention' },
+  );
+}
 
 /** What is wanted, in numbers; undefined for nothing. Whether the model has it is found where the model is. */
 export function attentionOf(request: unknown): AttentionMessage | undefined {

@@ -1,7 +1,7 @@
 // An encoder in memory, and the calls of its user.
 
 import { either } from './abort.js';
-import { attentionOf } from './attention.js';
+import { attentionOf, checkRoom } from './attention.js';
 import { CALL, poolingOf, reporting, textsOf } from './encoder-options.js';
 import { MultiheadError } from './errors.js';
 import { checkSignal, checkText, read, reading } from './options.js';
@@ -20,9 +20,6 @@ type Vector = Float32Array<ArrayBuffer>;
 
 /** Texts that go to the worker in one request: what it holds of a list, and what comes back, stays small. */
 const TOGETHER = 256;
-
-/** Bytes that the attention weights of a call's texts may take, as in src/tasks/attention.rs. */
-const MOST_WEIGHTS = 256 * 2 ** 20;
 
 /** What each task is called by, and what a model has that can do it. */
 const TASKS: Readonly<Record<EncoderTask, readonly [call: string, head: string]>> = {
@@ -169,12 +166,7 @@ export async function embedAll(
     );
     const part = await (some.length < texts.length ? asked.catch(ofList(start)) : asked);
     for (const { encoder } of part.attention ?? []) bytes += encoder?.weights.byteLength ?? 0;
-    if (bytes > MOST_WEIGHTS) {
-      throw new MultiheadError(
-        `attention: takes ${bytes} bytes for the first ${start + 1} texts. Ask for fewer layers or heads, or of less text`,
-        { code: 'out-of-memory', option: 'attention' },
-      );
-    }
+    checkRoom(bytes, ` for the first ${start + 1} texts`);
     take(part);
     progress(some.length);
   }

@@ -134,8 +134,8 @@ export interface Token {
 /**
  * Which attention weights are wanted: `true` for all that the model has, or of these layers and heads, counted from 0, and
  * of these kinds; what is left out stands for all. What the model does not have is an error, 'invalid-argument'. The
- * weights of all texts of a call (of a translation: of each sentence) may take 256 MiB, four bytes each; more is the error
- * 'out-of-memory': for a single text before any of it is computed, for a list of `embedDetailed()`, whose texts are read one
+ * weights of all texts of a call, of all sentences of a translation, may take 256 MiB, four bytes each; more is the error
+ * 'out-of-memory': for a single text before any of them is computed, for a list of `embedDetailed()`, whose texts are read one
  * after the other, once those read so far take more. No answer of a language model is lost for it: the prompt must have
  * room, and of a longer answer the first tokens are looked at that have room.
  */
